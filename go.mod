@@ -1,0 +1,3 @@
+module github.com/gvswitch/gvswitch
+
+go 1.26
