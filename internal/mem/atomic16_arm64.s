@@ -1,0 +1,44 @@
+//go:build !race
+
+#include "textflag.h"
+
+// func Load16Acquire(addr uintptr) uint16
+TEXT ·Load16Acquire(SB), NOSPLIT, $0-10
+	MOVD addr+0(FP), R0
+	LDARH (R0), R1
+	MOVH R1, ret+8(FP)
+	RET
+
+// func Store16Release(addr uintptr, v uint16)
+TEXT ·Store16Release(SB), NOSPLIT, $0-10
+	MOVD addr+0(FP), R0
+	MOVHU v+8(FP), R1
+	STLRH R1, (R0)
+	RET
+
+// func Fence()
+TEXT ·Fence(SB), NOSPLIT, $0-0
+	DMB $0xb // inner shareable, loads and stores
+	RET
+
+// func prefetch(addrs *uintptr, n int)
+TEXT ·prefetch(SB), NOSPLIT, $0-16
+	MOVD addrs+0(FP), R0
+	MOVD n+8(FP), R1
+loop:
+	MOVD.P 8(R0), R2
+	PRFM (R2), PLDL1KEEP
+	SUBS $1, R1
+	BNE loop
+	RET
+
+// func prefetchWrite(addrs *uintptr, n int)
+TEXT ·prefetchWrite(SB), NOSPLIT, $0-16
+	MOVD addrs+0(FP), R0
+	MOVD n+8(FP), R1
+loop:
+	MOVD.P 8(R0), R2
+	PRFM (R2), PSTL1KEEP
+	SUBS $1, R1
+	BNE loop
+	RET
