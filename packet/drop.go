@@ -1,0 +1,78 @@
+package packet
+
+// DropReason says why a frame was lost. Every loss in the switch has one, and
+// one counter each; their names are stable and shown to operators.
+type DropReason uint8
+
+// The reasons. The rx ones are counted at the port a frame came from, the tx
+// ones at the port it was bound for.
+const (
+	DropNone DropReason = iota
+
+	RxBadChain   // descriptor chain breaks the rules (loop, index, flags, empty)
+	RxBadAddress // descriptor points outside the guest's memory
+	RxRunt       // shorter than an Ethernet header
+	RxTooLong    // longer than MaxFrame
+	RxTruncated  // the kernel handed over less than the frame
+	RxBadOffload // virtio net header and frame do not fit together
+	RxError      // the device reported an error
+
+	PortDown       // port or link is administratively down or not ready
+	PortFault      // memory behind the port vanished
+	VLANNotAllowed // VLAN not carried by the port
+	ReservedMAC    // 01:80:c2:00:00:0x is not forwarded by a bridge
+	SamePort       // destination is where the frame came from
+	NoOutput       // nobody to flood to
+	NoMemory       // clone arena full
+	NoRoom         // no headroom for a push
+	PatchLoop      // passed through too many patch ports
+
+	TxRingFull     // receiver has no free buffer
+	TxTooLong      // longer than the receiver takes
+	TxOversize     // longer than the port's MTU
+	TxNotReady     // receiver not attached or its queue not started
+	TxBadChain     // receiver's descriptor chain breaks the rules
+	TxBadAddress   // receiver's descriptor points outside its memory
+	TxError        // the device reported an error
+	TxNeedsOffload // receiver cannot take it and software cannot make it fit
+
+	NumDropReasons
+)
+
+var dropNames = [NumDropReasons]string{
+	DropNone:     "none",
+	RxBadChain:   "rx_bad_chain",
+	RxBadAddress: "rx_bad_address",
+	RxRunt:       "rx_runt",
+	RxTooLong:    "rx_too_long",
+	RxTruncated:  "rx_truncated",
+	RxBadOffload: "rx_bad_offload",
+	RxError:      "rx_error",
+
+	PortDown:       "port_down",
+	PortFault:      "port_fault",
+	VLANNotAllowed: "vlan_not_allowed",
+	ReservedMAC:    "reserved_mac",
+	SamePort:       "same_port",
+	NoOutput:       "no_output",
+	NoMemory:       "no_memory",
+	NoRoom:         "no_room",
+	PatchLoop:      "patch_loop",
+
+	TxRingFull:     "tx_ring_full",
+	TxTooLong:      "tx_too_long",
+	TxOversize:     "tx_oversize",
+	TxNotReady:     "tx_not_ready",
+	TxBadChain:     "tx_bad_chain",
+	TxBadAddress:   "tx_bad_address",
+	TxError:        "tx_error",
+	TxNeedsOffload: "tx_needs_offload",
+}
+
+// String is the reason's counter name.
+func (r DropReason) String() string {
+	if r < NumDropReasons {
+		return dropNames[r]
+	}
+	return "unknown"
+}
