@@ -13,8 +13,8 @@ const (
 // holds no pointers, so filling it costs no write barriers and scanning it
 // costs the collector nothing.
 type Burst struct {
-	n    int // packets in use: first those received, then clones
 	Pkts [MaxBurst + Clones]Packet
+	n    int // packets in use: first those received, then clones
 }
 
 // Start empties the burst and says that its first n packets are those received.

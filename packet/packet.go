@@ -54,8 +54,12 @@ const (
 // Packet is one frame and what is known about it. The zero value is an empty
 // frame; Reset makes it so again.
 //
-// Offsets (CsumStart, L3, L4) count from the first byte of the frame. Every
-// edit that moves the frame's start must keep them true: Push and Pop do.
+// CsumStart counts from the first byte of the frame. Every edit that moves the
+// frame's start must keep it true: Push and Pop do.
+//
+// The layout is for the cache: what every packet needs (the fields and the first
+// segments) is one line, a received frame starts on another, and a packet is an odd number
+// of lines long, so that the packets of a burst spread over all cache sets.
 type Packet struct {
 	Len     uint32 // bytes of the frame: head and tail
 	Off     uint16 // where the frame starts in buf
@@ -71,9 +75,12 @@ type Packet struct {
 	HdrLen     uint16 // length of all headers of a GSO packet as its sender says; a hint, never trusted
 
 	InPort uint32 // datapath port it came from
+	_      [8]byte
 
 	segs [MaxSegs]Seg
+	_    [32]byte
 	buf  [Headroom + HeadCap]byte
+	_    [64]byte
 }
 
 // Reset makes p an empty frame with full headroom. The bytes stay as they are.
