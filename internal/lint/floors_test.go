@@ -1,0 +1,200 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// floors is the import policy of the project, the floors of ARCHITECTURE.md.
+//
+// "a < b" means that b may import a, and everything that a may import. Names with
+// commas between them stand beside each other and never import each other. A name
+// that ends in "/..." is any package below. Every package of the module has to be
+// named; put a new one where it belongs.
+//
+// This is a statement of policy. Do not change it to make a build pass.
+const floors = `
+# The ground: mechanisms that know nothing of switching.
+NONE < internal/invariants, internal/version;
+internal/invariants < internal/mem, internal/hdr, internal/cpu, internal/jsonrpc;
+internal/invariants < internal/checksum;
+
+# Packets and rings as plain memory.
+internal/hdr, internal/checksum, internal/mem < packet;
+internal/mem < internal/virtio;
+internal/mem < internal/vhostuser;
+internal/virtio < internal/virtio/virtiotest;
+
+# What the datapath looks at, and what it asks of a device.
+packet < flow, netdev;
+
+# Pure functions and tables on packets.
+flow < tso, conntrack, pipeline;
+
+# Providers and the datapath know the contract, never each other.
+netdev, flow, tso, internal/virtio, internal/vhostuser, internal/cpu < netdev/...;
+netdev, tso, conntrack, pipeline, internal/cpu < datapath;
+
+# Configuration and control know nothing of packets.
+internal/jsonrpc < config/ovsdb < config;
+internal/jsonrpc, internal/version < internal/control;
+
+# The programs: gvsctl is a client and does not know the switch.
+config, internal/control < internal/vsctl < cmd/gvsctl;
+config, internal/control, datapath, netdev/... < internal/daemon < cmd/gvswitchd;
+
+# The tests' tools.
+internal/version, internal/invariants < internal/lint;
+NONE < test/proc, test/guest/wire;
+test/guest/wire < test/guest/agent;
+test/proc, test/guest/wire < test/guest < test/guest/cmd/guest;
+test/guest < test/peers < test/e2e;
+config, internal/control, netdev, test/peers < bench/...;
+`
+
+// order is the partial order that the policy states.
+type order struct {
+	below map[string]map[string]bool // below[b][a]: b may import a
+}
+
+// parseFloors reads the policy. An error names the rule.
+func parseFloors(text string) (*order, error) {
+	o := &order{below: map[string]map[string]bool{}}
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	for rule := range strings.SplitSeq(strings.Join(lines, ""), ";") {
+		rule = strings.Join(strings.Fields(rule), " ")
+		if rule == "" {
+			continue
+		}
+		floors := strings.Split(rule, " < ")
+		if len(floors) < 2 {
+			return nil, fmt.Errorf("rule %q: no \" < \"", rule)
+		}
+		for i := 1; i < len(floors); i++ {
+			for b := range strings.SplitSeq(floors[i], ", ") {
+				for a := range strings.SplitSeq(floors[i-1], ", ") {
+					o.put(a, b)
+				}
+			}
+		}
+	}
+	return o, o.close()
+}
+
+func (o *order) put(a, b string) {
+	if o.below[b] == nil {
+		o.below[b] = map[string]bool{}
+	}
+	if a != "NONE" {
+		o.below[b][a] = true
+	}
+}
+
+// close adds what follows: what is below something below. A cycle is an error.
+func (o *order) close() error {
+	for changed := true; changed; {
+		changed = false
+		for b, as := range o.below {
+			for a := range as {
+				for under := range o.below[a] {
+					changed = changed || !o.below[b][under]
+					o.below[b][under] = true
+				}
+			}
+		}
+	}
+	for b, as := range o.below {
+		if as[b] {
+			return fmt.Errorf("%s stands below itself", b)
+		}
+		for a := range as {
+			if o.below[a] == nil {
+				return fmt.Errorf("%s is below %s but stands on nothing (NONE < %s?)", a, b, a)
+			}
+		}
+	}
+	return nil
+}
+
+// place is the policy's name for a package: its own, or that of a pattern.
+func (o *order) place(pkg string) (string, bool) {
+	if _, ok := o.below[pkg]; ok {
+		return pkg, true
+	}
+	for name := range o.below {
+		if prefix, ok := strings.CutSuffix(name, "..."); ok && strings.HasPrefix(pkg+"/", prefix) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func TestFloors(t *testing.T) {
+	o, err := parseFloors(floors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages(t) {
+		pkg := p.short()
+		b, ok := o.place(pkg)
+		if !ok {
+			t.Errorf("%s: not in the floors of internal/lint/floors_test.go: place it", pkg)
+			continue
+		}
+		for _, imp := range p.Imports {
+			imp, ours := strings.CutPrefix(imp, modulePath+"/")
+			if !ours {
+				continue
+			}
+			a, ok := o.place(imp)
+			if ok && !o.below[b][a] {
+				t.Errorf("%s imports %s, which is not below it", pkg, imp)
+			}
+		}
+	}
+}
+
+// Hot packages do nothing that may allocate per packet; fmt always does.
+var (
+	hotPackages = []string{"packet", "flow", "tso", "internal/virtio", "internal/checksum", "internal/hdr", "internal/mem"}
+	coldFiles   = []string{"text", "string", "format", "parse"} // words in the names of files with a text form
+)
+
+func TestNoFmtInHotPackages(t *testing.T) {
+	for _, p := range packages(t) {
+		if !slices.Contains(hotPackages, p.short()) {
+			continue
+		}
+		for _, f := range p.source(t, false) {
+			cold := slices.ContainsFunc(coldFiles, func(w string) bool { return strings.Contains(f.name, w) })
+			if f.imports("fmt") && !cold {
+				t.Errorf("%s imports fmt: a hot package prints only in files for its text form (%s)", f.path, strings.Join(coldFiles, ", "))
+			}
+		}
+	}
+}
+
+func TestParseFloorsRefuses(t *testing.T) {
+	for _, text := range []string{"a b;", "a < b;", "NONE < a; a < b < a;"} {
+		if _, err := parseFloors(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+	o, err := parseFloors("# c\nNONE < a;\na < b, c/... < d;")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.below["d"]["a"] || o.below["b"]["c/..."] || o.below["c/..."]["b"] {
+		t.Errorf("wrong order %v", o.below)
+	}
+	if p, ok := o.place("c/x"); !ok || p != "c/..." {
+		t.Errorf("c/x is placed at %q, %v", p, ok)
+	}
+}
