@@ -1,0 +1,142 @@
+package virtio
+
+import "github.com/gvswitch/gvswitch/internal/mem"
+
+// Gather makes up to want chains (MaxChains at most) available in Chains[0:n] and returns n.
+// Chains gathered before and not consumed yet come first. The caller uses (Use)
+// chains in order and then says how many it is done with (Consume).
+func (s *Split) Gather(want int) int {
+	want = min(want, MaxChains)
+	if s.n >= want {
+		return s.n
+	}
+	next := s.nextAvail + uint16(s.n)
+	ready := int(s.availIdx - next)
+	if ready < want-s.n {
+		s.availIdx = mem.Load16Acquire(s.avail + 2)
+		ready = int(s.availIdx - next)
+		if ready > int(s.size) {
+			// A ring cannot hold more than its size; whatever the driver
+			// means, this bounds the work.
+			ready = int(s.size)
+			s.availIdx = next + uint16(ready)
+		}
+	}
+	ready = min(ready, want-s.n)
+	for range ready {
+		if s.nsegs >= spareSegs {
+			break // the next chain might not fit: it is the first of the next Gather
+		}
+		head := mem.Load16(s.avail + 4 + 2*uintptr(next&s.mask))
+		s.walk(&s.Chains[s.n], head)
+		s.n++
+		next++
+	}
+	return s.n
+}
+
+// walk reads the chain that begins with descriptor head into c. Common is one
+// descriptor, in the region where the last one was.
+func (s *Split) walk(c *Chain, head uint16) {
+	c.Head, c.Fault, c.First = head, OK, uint32(s.nsegs)
+	if uint32(head) >= s.size {
+		c.Fault, c.Count, c.Len = BadHead, 0, 0
+		return
+	}
+	d := s.desc + 16*uintptr(head)
+	addr, rest := mem.Load64(d), mem.Load64(d+8)
+	n := uint32(rest)
+	if off := addr - s.region.Guest; uint16(rest>>32) == s.wantFlags && off < s.region.Size && uint64(n) <= s.region.Size-off && n != 0 {
+		s.Segs[s.nsegs] = Seg{s.region.Host + uintptr(off), n}
+		s.nsegs++
+		c.Count, c.Len = 1, n
+		return
+	}
+	s.walkSlow(c, addr, rest)
+}
+
+// walkSlow follows a chain of any form whose first descriptor is given. It takes at
+// most as many steps as the ring, and an indirect table as many, as there are
+// entries (virtio 1.2, section 2.7.5.3.1).
+func (s *Split) walkSlow(c *Chain, addr, rest uint64) {
+	table, entries := s.desc, s.size
+	total := uint64(0)
+	inTable := false
+	first := s.nsegs
+	for steps := uint32(1); ; steps++ {
+		n, flags, next := uint32(rest), uint16(rest>>32), uint16(rest>>48)
+		switch {
+		case flags&descIndirect != 0:
+			// A table ends the direct part; its own descriptor's WRITE flag means
+			// nothing, and NEXT with it is forbidden.
+			t, ok := s.table(addr, n)
+			if inTable || !s.indirect || flags&descNext != 0 || !ok {
+				s.bad(c, BadChain, first)
+				return
+			}
+			inTable, table, entries, steps = true, t, n/16, 0
+			addr, rest = mem.Load64(table), mem.Load64(table+8)
+			continue
+		case flags&descWrite != s.wantFlags:
+			s.bad(c, BadChain, first)
+			return
+		}
+		if n != 0 && !s.add(addr, n) {
+			s.bad(c, BadAddress, first)
+			return
+		}
+		total += uint64(n)
+		if flags&descNext == 0 {
+			break
+		}
+		if uint32(next) >= entries || steps >= entries {
+			s.bad(c, BadChain, first)
+			return
+		}
+		d := table + 16*uintptr(next)
+		addr, rest = mem.Load64(d), mem.Load64(d+8)
+	}
+	if total == 0 || total > 1<<31 {
+		s.bad(c, BadChain, first)
+		return
+	}
+	c.Count, c.Len = uint16(s.nsegs-first), uint32(total)
+}
+
+// table is the host address of an indirect table of n bytes. It must lie in one
+// region, and hold between one entry and as many as the ring.
+func (s *Split) table(addr uint64, n uint32) (uintptr, bool) {
+	if n == 0 || n%16 != 0 || n/16 > s.size {
+		return 0, false
+	}
+	return s.mem.Translate(addr, uint64(n))
+}
+
+// add translates a buffer, which may run through regions that are adjacent for the
+// driver but not here, and appends its pieces.
+func (s *Split) add(addr uint64, n uint32) bool {
+	for n > 0 {
+		r := s.region
+		if addr-r.Guest >= r.Size {
+			if r = s.mem.Find(addr); r.Size == 0 {
+				return false
+			}
+			s.region = r
+		}
+		off := addr - r.Guest
+		k := uint32(min(uint64(n), r.Size-off))
+		if s.nsegs >= len(s.Segs) {
+			return false
+		}
+		s.Segs[s.nsegs] = Seg{r.Host + uintptr(off), k}
+		s.nsegs++
+		addr += uint64(k)
+		n -= k
+	}
+	return true
+}
+
+func (s *Split) bad(c *Chain, why Fault, first int) {
+	s.nsegs = first
+	c.Fault, c.Count, c.Len = why, 0, 0
+}

@@ -1,0 +1,209 @@
+package vhostuser
+
+import (
+	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/internal/virtio"
+	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/packet/vnet"
+)
+
+// ringConfig is one started virtqueue, as the protocol set it up.
+type ringConfig struct {
+	split    *virtio.Split
+	kickFD   int    // readable when the driver made buffers available; -1: it does not tell
+	callFD   int    // written to when the driver wants to be told; -1: it polls
+	features uint64 // acknowledged by the driver
+	discard  bool   // rx: started but disabled, so frames are consumed and dropped
+	zeroCopy bool   // rx: lend tails instead of copying them
+	retries  int    // tx: how often to look again for room
+	maxLen   uint32 // tx: longest frame, 0 = as long as the ring takes
+}
+
+// offloadBits are the features with which a driver may ask for work on the frames it
+// sends. Without them the header says nothing and is not read.
+const offloadBits = virtio.NetFCsum | virtio.NetFHostTSO4 | virtio.NetFHostTSO6 | virtio.NetFHostUSO
+
+// rxQueue receives from a guest's transmit virtqueue. It never changes but for the
+// ring's positions: another state of the ring is another rxQueue.
+type rxQueue struct {
+	ring     *virtio.Split
+	kick     int
+	call     int
+	hdr      uint32 // bytes of virtio net header in front of each frame
+	parse    bool   // headers may ask for something
+	lend     bool
+	discard  bool
+	taken    int    // chains behind the last burst
+	scratch  []byte // for tails that are not lent, MaxFrame for each packet
+	prefetch [packet.MaxBurst]uintptr
+}
+
+func newRxQueue(c ringConfig) (*rxQueue, error) {
+	q := &rxQueue{
+		ring: c.split, kick: c.kickFD, call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
+		parse: c.features&offloadBits != 0, lend: c.zeroCopy, discard: c.discard,
+	}
+	var err error
+	// Touched only where it is used, so it costs address space and no memory.
+	q.scratch, err = mem.Alloc(packet.MaxBurst * packet.MaxFrame)
+	return q, err
+}
+
+func (q *rxQueue) close() {
+	if q.scratch != nil {
+		_ = mem.Free(q.scratch)
+		q.scratch = nil
+	}
+}
+
+// Recv implements netdev.RxQueue.
+func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
+	r := q.ring
+	n := r.Gather(packet.MaxBurst)
+	if n == 0 {
+		return 0
+	}
+	q.taken = n
+	if q.discard {
+		st.Drops[packet.PortDown].Add(uint64(n))
+		q.Release()
+		return 0
+	}
+	// The frames are in the guest's cache: ask for their first lines all at once.
+	for i := range n {
+		q.prefetch[i] = r.Segs[r.Chains[i].First].Addr + uintptr(q.hdr)
+	}
+	mem.Prefetch(q.prefetch[:n])
+
+	got, bytes := 0, uint64(0)
+	for i := range n {
+		c := &r.Chains[i]
+		p := &b.Pkts[got]
+		size := c.Len - q.hdr
+		if c.Count == 1 && !q.parse && size-packet.MinFrame <= packet.MaxFrame-packet.MinFrame {
+			q.single(p, r.Segs[c.First].Addr+uintptr(q.hdr), size, got)
+		} else if why := q.general(p, c, got); why != packet.DropNone {
+			st.Drops[why].Add(1)
+			continue
+		}
+		bytes += uint64(p.Len)
+		got++
+	}
+	b.Start(got)
+	st.Packets.Add(uint64(got))
+	st.Bytes.Add(bytes)
+	if got == 0 {
+		q.Release()
+	}
+	return got
+}
+
+// single takes a frame that lies in one piece and asks for nothing.
+func (q *rxQueue) single(p *packet.Packet, addr uintptr, size uint32, slot int) {
+	p.Reset()
+	h := min(size, packet.HeadCopy)
+	mem.CopyIn(p.Room()[:h], addr)
+	p.SetHead(int(h))
+	if size > h {
+		q.tail(p, addr+uintptr(h), size-h, slot)
+	}
+}
+
+// tail adds n more bytes at addr to p, lent or copied as the port is set.
+func (q *rxQueue) tail(p *packet.Packet, addr uintptr, n uint32, slot int) {
+	if !q.lend {
+		to := mem.AddrOf(q.scratch) + uintptr(slot*packet.MaxFrame) + uintptr(p.Len)
+		mem.Move(to, addr, int(n))
+		addr = to
+	}
+	p.AddSeg(addr, n)
+}
+
+// general takes a frame of any layout, header anywhere.
+func (q *rxQueue) general(p *packet.Packet, c *virtio.Chain, slot int) packet.DropReason {
+	switch {
+	case c.Fault == virtio.BadAddress:
+		return packet.RxBadAddress
+	case c.Fault != virtio.OK:
+		return packet.RxBadChain
+	case c.Len < q.hdr+packet.MinFrame:
+		return packet.RxRunt
+	case c.Len-q.hdr > packet.MaxFrame:
+		return packet.RxTooLong
+	}
+	segs := q.ring.Segs[c.First:][:c.Count]
+	var h [vnet.Len]byte
+	segs = cutHead(h[:q.hdr], segs)
+	p.Reset()
+	n := min(c.Len-q.hdr, packet.HeadCopy)
+	segs = cutHead(p.Room()[:n], segs)
+	p.SetHead(int(n))
+	if len(segs) > packet.MaxSegs {
+		q.gather(p, segs, slot)
+	} else {
+		for _, s := range segs {
+			q.tail(p, s.Addr, s.Len, slot)
+		}
+	}
+	if q.parse && !vnet.Decode(&h, p) {
+		return packet.RxBadOffload
+	}
+	return packet.DropNone
+}
+
+// cutHead copies the first len(dst) bytes of segs to dst and returns what is left. The
+// segments belong to the ring's scratch, so they are cut in place.
+func cutHead(dst []byte, segs []virtio.Seg) []virtio.Seg {
+	for len(dst) > 0 {
+		s := &segs[0]
+		k := min(len(dst), int(s.Len))
+		mem.CopyIn(dst[:k], s.Addr)
+		dst = dst[k:]
+		s.Addr += uintptr(k)
+		s.Len -= uint32(k)
+		if s.Len == 0 {
+			segs = segs[1:]
+		}
+	}
+	return segs
+}
+
+// gather copies a tail of too many segments into one.
+func (q *rxQueue) gather(p *packet.Packet, segs []virtio.Seg, slot int) {
+	to := mem.AddrOf(q.scratch) + uintptr(slot*packet.MaxFrame)
+	n := uint32(0)
+	for _, s := range segs {
+		mem.Move(to+uintptr(n), s.Addr, int(s.Len))
+		n += s.Len
+	}
+	p.AddSeg(to, n)
+}
+
+// Release implements netdev.RxQueue: the guest gets its buffers back.
+func (q *rxQueue) Release() {
+	r := q.ring
+	for i := range q.taken {
+		if c := &r.Chains[i]; c.Fault != virtio.BadHead {
+			r.Use(c.Head, 0)
+		}
+	}
+	r.Consume(q.taken)
+	q.taken = 0
+	r.Publish()
+	if q.call >= 0 && r.NeedNotify() {
+		notify(q.call)
+	}
+}
+
+// FD implements netdev.RxQueue.
+func (q *rxQueue) FD() int { return q.kick }
+
+// Arm implements netdev.RxQueue.
+func (q *rxQueue) Arm() bool { return q.ring.Arm() }
+
+// Disarm implements netdev.RxQueue.
+func (q *rxQueue) Disarm() {
+	q.ring.Disarm()
+	drain(q.kick)
+}

@@ -1,0 +1,158 @@
+package vhostuser
+
+import (
+	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/internal/virtio"
+	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/packet/vnet"
+)
+
+// txQueue sends to a guest's receive virtqueue. Like rxQueue it never changes but for
+// the ring's positions.
+type txQueue struct {
+	ring    *virtio.Split
+	call    int
+	hdr     uint32
+	merge   bool // a frame may take several buffers
+	retries int
+	caps    netdev.TxCaps
+
+	prefetch [virtio.MaxChains]uintptr
+}
+
+func newTxQueue(c ringConfig) (*txQueue, error) {
+	has := func(bits uint64) bool { return c.features&bits == bits }
+	return &txQueue{
+		ring: c.split, call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
+		merge: has(virtio.NetFMrgRxbuf), retries: c.retries,
+		caps: netdev.TxCaps{
+			Csum:   has(virtio.NetFGuestCsum),
+			TSO4:   has(virtio.NetFGuestCsum | virtio.NetFGuestTSO4),
+			TSO6:   has(virtio.NetFGuestCsum | virtio.NetFGuestTSO6),
+			ECN:    has(virtio.NetFGuestECN),
+			USO:    has(virtio.NetFGuestCsum | virtio.NetFGuestUSO4 | virtio.NetFGuestUSO6),
+			MaxLen: c.maxLen,
+		},
+	}, nil
+}
+
+func (q *txQueue) close() {}
+
+// Caps implements netdev.TxQueue.
+func (q *txQueue) Caps() netdev.TxCaps { return q.caps }
+
+// Send implements netdev.TxQueue.
+func (q *txQueue) Send(b *packet.Burst, list []uint16, st *netdev.TxStats) {
+	for try := 0; ; {
+		n, full := q.put(b, list, st)
+		list = list[n:]
+		if len(list) == 0 {
+			return
+		}
+		if !full {
+			continue
+		}
+		// Look again, a bounded number of times and only for as long as that
+		// helps: a guest that has stopped costs one look.
+		if n == 0 || try == q.retries {
+			break
+		}
+		try++
+		st.Retries.Add(1)
+	}
+	st.Drops[packet.TxRingFull].Add(uint64(len(list)))
+}
+
+// put sends packets as far as the buffers go that it gathers at a time. It returns how
+// many of list are dealt with and whether it stopped because the guest has no more.
+func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done int, full bool) {
+	r := q.ring
+	n := r.Gather(len(list))
+	if n == 0 {
+		return 0, true
+	}
+	for i := range n {
+		q.prefetch[i] = r.Segs[r.Chains[i].First].Addr + uintptr(q.hdr)
+	}
+	mem.PrefetchWrite(q.prefetch[:n])
+
+	used, sent, bytes := 0, 0, uint64(0)
+	for done < len(list) {
+		p := &b.Pkts[list[done]]
+		if used < n {
+			c := &r.Chains[used]
+			if need := p.Len + q.hdr; c.Count == 1 && need <= c.Len {
+				at := r.Segs[c.First].Addr
+				q.header(at, p)
+				fill(at+uintptr(q.hdr), p)
+				r.Use(c.Head, need)
+				used++
+				sent++
+				done++
+				bytes += uint64(p.Len)
+				continue
+			}
+		}
+		k, why := q.general(p, used)
+		if why == packet.TxRingFull {
+			full = used+k < virtio.MaxChains
+			break
+		}
+		used += k
+		done++
+		if why != packet.DropNone {
+			st.Drops[why].Add(1)
+			continue
+		}
+		sent++
+		bytes += uint64(p.Len)
+	}
+	r.Consume(used)
+	r.Publish()
+	if q.call >= 0 && used > 0 && r.NeedNotify() {
+		notify(q.call)
+	}
+	st.Packets.Add(uint64(sent))
+	st.Bytes.Add(bytes)
+	return done, full
+}
+
+// fill copies the frame to one piece of memory.
+func fill(at uintptr, p *packet.Packet) {
+	h := p.Head()
+	mem.CopyOut(at, h)
+	at += uintptr(len(h))
+	for _, s := range p.Segs() {
+		mem.Move(at, s.Addr, int(s.Len))
+		at += uintptr(s.Len)
+	}
+}
+
+// header writes the virtio net header of a frame in one buffer (virtio 1.2,
+// section 5.1.6.4). A plain one is written only where something else stands: buffers
+// go round, and a cache line that nobody writes stays with both sides.
+func (q *txQueue) header(at uintptr, p *packet.Packet) {
+	if uint8(p.GSOType)|p.Flags != 0 && q.caps.Csum || q.hdr != vnet.Len {
+		var h [vnet.Len]byte
+		q.encode(&h, p, 1)
+		mem.CopyOut(at, h[:q.hdr])
+		return
+	}
+	const oneBuffer = 1 << 16 // num_buffers behind csum_offset, little endian
+	if mem.Load64(at) != 0 {
+		mem.Store64(at, 0)
+	}
+	if mem.Load32(at+8) != oneBuffer {
+		mem.Store32(at+8, oneBuffer)
+	}
+}
+
+// encode makes the header of a frame in n buffers. A driver without GUEST_CSUM
+// understands no flags, and is told nothing.
+func (q *txQueue) encode(h *[vnet.Len]byte, p *packet.Packet, n int) {
+	if q.caps.Csum {
+		vnet.Encode(p, h)
+	}
+	vnet.PutNumBuffers(h, uint16(n))
+}
