@@ -1,0 +1,4 @@
+package checksum
+
+// kernel is the fastest implementation of sumGeneric's contract on this machine.
+func kernel(b []byte, acc uint64) uint64 { return sumGeneric(b, acc) }
