@@ -1,0 +1,86 @@
+package desired
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// options reads a map column key by key and reports what is wrong with it. It is used up by reading: what is left at the end is what this
+// switch does not know.
+type options struct {
+	m      map[string]string
+	column string
+	report *Report
+	bad    bool
+}
+
+// take removes a key and returns its value.
+func (o *options) take(key string) (string, bool) {
+	v, ok := o.m[key]
+	delete(o.m, key)
+	return v, ok
+}
+
+func (o *options) fail(key, value, format string, args ...any) {
+	o.bad = true
+	o.report.fail("%s:%s=%s: %s", o.column, key, value, fmt.Sprintf(format, args...))
+}
+
+// integer takes a number between lo and hi.
+func (o *options) integer(key string, otherwise, lo, hi int) int {
+	v, ok := o.take(key)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	switch {
+	case err != nil:
+		o.fail(key, v, "not a number")
+	case n < lo || n > hi && hi != math.MaxInt:
+		o.fail(key, v, "not between %d and %d", lo, hi)
+	case n > hi:
+		o.fail(key, v, "not %d or more", lo)
+	default:
+		return n
+	}
+	return otherwise
+}
+
+func (o *options) boolean(key string, otherwise bool) bool {
+	v, ok := o.take(key)
+	switch {
+	case !ok:
+		return otherwise
+	case v == "true":
+		return true
+	case v == "false":
+		return false
+	default:
+		o.fail(key, v, "neither true nor false")
+		return otherwise
+	}
+}
+
+// choice takes one of the words.
+func (o *options) choice(key, otherwise string, words ...string) string {
+	v, ok := o.take(key)
+	switch {
+	case !ok:
+		return otherwise
+	case slices.Contains(words, v):
+		return v
+	default:
+		o.fail(key, v, "not one of %q", words)
+		return otherwise
+	}
+}
+
+// leftover warns about the keys that nobody took.
+func (o *options) leftover() {
+	for _, k := range slices.Sorted(maps.Keys(o.m)) {
+		o.report.warn("%s:%s is stored but has no effect in this switch", o.column, k)
+	}
+}
