@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gvswitch/gvswitch/config/ovsdb"
 )
 
 // Ranges and defaults are those of ovs-vswitchd.conf.db(5).
@@ -87,7 +89,7 @@ func (r *reader) bridgePorts(b *Bridge) {
 func impliedLocal(b *Bridge) *Port {
 	return &Port{
 		Name: b.Name, Local: true,
-		Config: &PortConfig{VLANMode: "trunk", Tag: -1},
+		Config: &PortConfig{VLANMode: "trunk", Tag: -1, Priority: "never"},
 		Iface:  &Interface{Name: b.Name, Kind: Internal, Claims: []string{"device " + b.Name}},
 	}
 }
@@ -98,9 +100,19 @@ func localInterface(i *Interface, b *Bridge) {
 	if b.Config != nil && b.Config.MAC != nil && i.MAC == "" {
 		i.MAC = b.Config.MAC.String()
 	}
+	if i.MAC == "" {
+		i.MAC = stableMAC(b.UUID)
+	}
 	for _, e := range b.Report.Errors {
 		i.Report.fail("bridge %s: %s", b.Name, e)
 	}
+}
+
+// stableMAC makes an address of a row's UUID, so that a device that the switch makes has the same one after each start and its neighbours'
+// caches stay right.
+func stableMAC(id ovsdb.UUID) string {
+	mac := net.HardwareAddr(id[10:16])
+	return (net.HardwareAddr{mac[0]&^1 | 2, mac[1], mac[2], mac[3], mac[4], mac[5]}).String()
 }
 
 func parseUnicastMAC(s string) (mac net.HardwareAddr, why string) {

@@ -90,9 +90,6 @@ func show(s *State) string {
 }
 
 func showPort(b *strings.Builder, p *Port) {
-	if p.Local && p.UUID.IsZero() && p.Iface.MAC == "" && len(p.Iface.Report.Errors) == 0 {
-		return // nothing to see
-	}
 	fmt.Fprintf(b, "  port %s", p.Name)
 	if p.Local {
 		b.WriteString(" local")
@@ -105,6 +102,9 @@ func showPort(b *strings.Builder, p *Port) {
 		}
 		if c.Protected {
 			b.WriteString(" protected")
+		}
+		if c.Priority != "never" {
+			b.WriteString(" priority-tags=" + c.Priority)
 		}
 	}
 	b.WriteString("\n")

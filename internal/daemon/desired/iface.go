@@ -23,6 +23,9 @@ func (r *reader) iface(row Row, local bool) *Interface {
 	i.MTU = int(mtu)
 	i.readKind(row.Get("type").Str(), local)
 	i.readMAC(row.Get("mac").Str())
+	if i.Kind == Internal && !local && i.MAC == "" {
+		i.MAC = stableMAC(row.UUID())
+	}
 	i.readOther(row)
 	unsupported(row, interfaceColumns, &i.Report)
 	if i.Refused == "" {

@@ -14,8 +14,7 @@ func (r *reader) port(row Row, b *Bridge) *Port {
 	p := &Port{UUID: row.UUID(), Name: row.Get("name").Str()}
 	p.Local = p.Name == b.Name
 	p.Config = readVLANs(row, &p.Report)
-	other := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &p.Report}
-	other.leftover()
+	p.readOther(row)
 	unsupported(row, portColumns, &p.Report)
 
 	var ifaces []*Interface
@@ -34,6 +33,28 @@ func (r *reader) port(row Row, b *Bridge) *Port {
 	slices.SortFunc(ifaces, func(a, c *Interface) int { return strings.Compare(a.Name, c.Name) })
 	r.assign(p, b, ifaces)
 	return p
+}
+
+// readOther reads other_config.
+func (p *Port) readOther(row Row) {
+	o := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &p.Report}
+	priority := "never"
+	switch v, _ := o.take("priority-tags"); v {
+	case "always", "true": // true and false are the older words
+		priority = "always"
+	case "if-nonzero", "never":
+		priority = v
+	case "", "false":
+	default:
+		o.fail("priority-tags", v, "not one of never, if-nonzero, always")
+	}
+	o.leftover()
+	switch {
+	case o.bad:
+		p.Config = nil
+	case p.Config != nil:
+		p.Config.Priority = priority
+	}
 }
 
 // assign gives the port its interface, or refuses those that it names.

@@ -42,8 +42,10 @@ func (f fakeRows) Row(table string, id ovsdb.UUID) Row {
 func parseRows(t *testing.T, text string) fakeRows {
 	t.Helper()
 	f := fakeRows{}
+	rows := byte(0)
 	add := func(table, name string, settings []string) *fakeRow {
-		r := &fakeRow{id: ovsdb.NewUUID(), cols: map[string]ovsdb.Datum{"name": ovsdb.Scalar(ovsdb.Str(name))}}
+		rows++
+		r := &fakeRow{id: ovsdb.UUID{0: 1, 10: rows, 15: rows}, cols: map[string]ovsdb.Datum{"name": ovsdb.Scalar(ovsdb.Str(name))}}
 		for _, s := range settings {
 			r.set(t, s)
 		}

@@ -79,6 +79,7 @@ type PortConfig struct {
 	Tag       int    // -1 if none
 	Trunks    []int  // empty: all
 	Protected bool
+	Priority  string // other_config:priority-tags, "never", "if-nonzero" or "always"
 }
 
 // Interface is an Interface row.
