@@ -104,3 +104,6 @@ func (o *OVS) Stop() {
 		o.ns.Remove()
 	}
 }
+
+// Netns is the namespace that its vswitchd runs in.
+func (o *OVS) Netns() *Netns { return o.ns }

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/gvswitch/gvswitch/test/guest"
@@ -77,19 +78,21 @@ func serve(args []string) error {
 	defer cancel()
 	fmt.Println("up")
 	_ = os.Stdout.Close()
+	var handlers sync.WaitGroup
 	go func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go handle(g, conn, cancel)
+			handlers.Go(func() { handle(g, conn, cancel) })
 		}
 	}()
 	select {
 	case <-ctx.Done():
 	case <-g.Done():
 	}
+	handlers.Wait() // the one that stopped the guest has yet to say so
 	return nil
 }
 
@@ -124,7 +127,7 @@ func handle(g *guest.Guest, conn net.Conn, stop func()) {
 	var a answer
 	if c.Stop {
 		g.Stop()
-		defer stop()
+		stop()
 	} else if r, err := g.Exec(context.Background(), c.Exec); err != nil {
 		a.Error = err.Error()
 	} else {
