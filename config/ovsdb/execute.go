@@ -11,8 +11,9 @@ type Env struct {
 	Elapsed time.Duration
 	// HasLock answers "assert"; nil means no lock is held.
 	HasLock func(name string) bool
-	// ReadOnly refuses operations that would change the database.
-	ReadOnly bool
+	// Reserved refuses operations that would change the database, as for
+	// "_Server", which only its own server writes.
+	Reserved bool
 	// Commit makes the changes durable. It runs when all checks are passed and
 	// the DB already shows the new state; if it fails, the DB is put back and
 	// the transaction fails with an "I/O error". It may be nil.

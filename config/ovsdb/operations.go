@@ -36,11 +36,15 @@ func (x *execution) operation(op any, i, n int) (any, error) {
 		p.fail("No operation \"%s\"", name)
 		return nil, p.err
 	}
-	if f.writes && x.env.ReadOnly {
-		return nil, newError("not allowed", "%s operation not allowed when database server is in read only mode", name)
+	if f.writes && x.env.Reserved {
+		return nil, newError("not allowed", "%s operation not allowed on table in reserved database %s",
+			name, x.tx.db.schema.Name)
 	}
 	return f.run(x, p)
 }
+
+// maxWait bounds the timeout of a "wait" to what can be counted.
+const maxWait = 365 * 24 * time.Hour
 
 type count struct {
 	Count int `json:"count"`
@@ -227,7 +231,8 @@ func (x *execution) wait(p *parser) (any, error) {
 	t := x.table(p)
 	timeout := time.Duration(-1)
 	if _, has := p.obj["timeout"]; has {
-		timeout = time.Duration(p.integer("timeout", 0)) * time.Millisecond
+		ms := min(max(p.integer("timeout", 0), 0), maxWait.Milliseconds())
+		timeout = time.Duration(ms) * time.Millisecond
 	}
 	where, _ := typed[[]any](p, "where", required)
 	columnsJSON, hasColumns := typed[[]any](p, "columns", optional)

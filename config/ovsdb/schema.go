@@ -193,6 +193,10 @@ func parseColumn(name string, v any) (*Column, error) {
 	return c, err
 }
 
+// ParseColumns reads an array of distinct column names of generic JSON, as
+// select, wait and monitor requests have it. Errors are *Error.
+func (t *Table) ParseColumns(v any) ([]*Column, error) { return parseColumnSet(t, v) }
+
 // parseColumnSet reads an array of column names.
 func parseColumnSet(t *Table, v any) ([]*Column, error) {
 	list, ok := v.([]any)

@@ -41,11 +41,11 @@ func (d Datum) subtract(e Datum) Datum {
 	return out
 }
 
-// Diff returns what turns d into e: for a scalar the new value, for sets the
-// elements that only one has, for maps the pairs that differ, with e's value
+// Diff returns what turns d into e: for a column of at most one element the new
+// value (also the empty one), for sets the elements that only one has, for maps the pairs that differ, with e's value
 // where both have the key.
 func (t *ColumnType) Diff(d, e Datum) Datum {
-	if t.IsScalar() {
+	if t.Max == 1 {
 		return e
 	}
 	out := Datum{}
@@ -70,7 +70,7 @@ func (t *ColumnType) Diff(d, e Datum) Datum {
 
 // Apply is the inverse of Diff: it returns e, given d and the difference.
 func (t *ColumnType) Apply(d, diff Datum) Datum {
-	if t.IsScalar() {
+	if t.Max == 1 {
 		return diff
 	}
 	out := Datum{}

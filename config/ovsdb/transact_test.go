@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/gvswitch/gvswitch/config/internal/ovstest"
 	"github.com/gvswitch/gvswitch/config/ovsdb"
 	"github.com/gvswitch/gvswitch/internal/jsonrpc"
 )
@@ -67,7 +66,15 @@ func TestTransactionsAreOvsdbServers(t *testing.T) {
 	}
 	var conn *jsonrpc.Conn
 	got := transcript(t, string(text),
-		func() { conn = startOvsdbServer(t, "testdata/test.ovsschema") },
+		func() {
+			c, err := net.Dial("unix", ovstest.StartServer(t, "testdata/test.ovsschema"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn = jsonrpc.NewConn(c, nil)
+			go func() { _ = conn.Serve(context.Background()) }()
+			t.Cleanup(func() { _ = conn.Close() })
+		},
 		func(ops string) any {
 			var reply json.RawMessage
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -88,31 +95,4 @@ func TestTransactionsAreOvsdbServers(t *testing.T) {
 		return
 	}
 	compareText(t, got, string(text))
-}
-
-// startOvsdbServer runs Debian's server on a new database until the test ends.
-func startOvsdbServer(t *testing.T, schema string) *jsonrpc.Conn {
-	t.Helper()
-	dir := t.TempDir()
-	file, sock := filepath.Join(dir, "conf.db"), filepath.Join(dir, "db.sock")
-	if out, err := exec.Command("ovsdb-tool", "create", file, schema).CombinedOutput(); err != nil {
-		t.Fatalf("ovsdb-tool: %v: %s", err, out)
-	}
-	cmd := exec.Command("ovsdb-server", "--remote=punix:"+sock, "--unixctl="+filepath.Join(dir, "ctl"),
-		"--log-file="+filepath.Join(dir, "log"), file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for range 200 {
-		if c, err := net.Dial("unix", sock); err == nil {
-			conn := jsonrpc.NewConn(c, nil)
-			go func() { _ = conn.Serve(context.Background()) }()
-			t.Cleanup(func() { _ = conn.Close() })
-			return conn
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("ovsdb-server does not listen")
-	return nil
 }
