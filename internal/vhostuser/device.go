@@ -1,0 +1,60 @@
+package vhostuser
+
+// RunState is what the device does with a vring.
+type RunState uint8
+
+// The run states. A vring that its guest transmits on and that is started but not
+// enabled must be emptied all the same ("Ring states" in the specification); one that it
+// receives on simply gets nothing.
+const (
+	Stopped    RunState = iota // nobody touches it
+	Discarding                 // what the guest transmits is thrown away
+	Running
+)
+
+var runStateNames = [...]string{"stopped", "discarding", "running"}
+
+// String is the state's name.
+func (s RunState) String() string { return runStateNames[s] }
+
+// RingStart asks a device to serve a vring.
+type RingStart struct {
+	Index    int
+	State    RunState // Discarding or Running
+	Vring    Vring
+	Features uint64 // acknowledged by the guest
+}
+
+// Device is what a session asks of the device around it, in this order and at
+// this moment; each call returns when it is done. An error refuses the message.
+type Device interface {
+	// Start serves rings. It gives an error for each one that cannot be served,
+	// or nil. The rings' memory is mapped, their descriptors are open and stay so
+	// until after Stop.
+	Start(rings []RingStart) []error
+	// Stop ends serving rings and returns, for each, the available index that
+	// would have come next. Nobody touches the rings or the memory of their
+	// buffers any more, if no other ring is served.
+	Stop(rings []int) []uint16
+	// Map makes regions accessible, all or none. The descriptors stay the
+	// session's.
+	Map(regions []Region) error
+	// Unmap ends that; no ring is served.
+	Unmap(regions []Region)
+	// Redirect lets descriptor old, which a ring uses, refer to what replacement
+	// refers to, and consumes replacement.
+	Redirect(old, replacement int)
+	// Channel is the way to send ConfigChange, or -1 when there is none any more.
+	// The device owns it.
+	Channel(fd int)
+	// Config is the configuration space.
+	Config() []byte
+	// SetMTU tells the MTU that the guest was given.
+	SetMTU(mtu uint16)
+	// SendRARP announces mac to the network, on behalf of a guest that moved here.
+	SendRARP(mac [6]byte)
+	// Close closes a descriptor.
+	Close(fd int)
+	// Note tells people that a message was not obeyed.
+	Note(err error)
+}
