@@ -25,7 +25,7 @@ func Complete(p *packet.Packet) bool {
 	}
 	start := int(p.CsumStart)
 	field := start + int(p.CsumOffset)
-	if start < hdr.EthernetLen || field+2 > int(p.Len) || p.GSOType != packet.GSONone || !p.Pull(field+2) {
+	if start < hdr.EthernetLen || p.GSOType != packet.GSONone || !p.Pull(field+2) {
 		return false
 	}
 	if p.CsumOffset == hdr.SCTPChecksum && isSCTP(p) {

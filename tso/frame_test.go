@@ -143,8 +143,12 @@ func parse(b []byte) (f parsed, proto byte, err error) {
 			return f, 0, fmt.Errorf("IPv6 payload length %d, frame has %d", plen, len(ip)-40)
 		}
 		n, proto = 40, ip[6]
-		for proto == 0 || proto == 60 {
-			proto, n = ip[n], n+(int(ip[n+1])+1)*8
+		for proto == 0 || proto == 60 || proto == 43 || proto == 51 {
+			k := (int(ip[n+1]) + 1) * 8
+			if proto == 51 {
+				k = (int(ip[n+1]) + 2) * 4
+			}
+			proto, n = ip[n], n+k
 		}
 	default:
 		return f, 0, fmt.Errorf("EtherType %#x", t)

@@ -18,6 +18,7 @@ type layout struct {
 	proto   uint8 // behind all IPv6 extension headers
 	version uint8 // 4 or 6; 0: not IP, and only l3 is set
 	frag    bool  // a fragment, the first one included
+	routed  bool  // the final destination is in a routing header, not in the fixed one
 }
 
 // find walks the headers of p as far as the L4 header's first byte, pulling them
@@ -25,13 +26,13 @@ type layout struct {
 // length is 0 is taken to end where the frame does when it needs
 // segmentation, as drivers send it that leave the length to the device.
 func (l *layout) find(p *packet.Packet) bool {
-	if !p.Pull(hdr.EthernetLen) {
+	if !pull(p, hdr.EthernetLen) {
 		return false
 	}
 	l.l3 = hdr.EthernetLen
 	t := hdr.TypeAt(p.Head(), l.l3-2)
 	for i := 0; i < 2 && hdr.IsVLAN(t); i++ {
-		if !p.Pull(l.l3 + hdr.VLANLen) {
+		if !pull(p, l.l3+hdr.VLANLen) {
 			return false
 		}
 		l.l3 += hdr.VLANLen
@@ -48,7 +49,7 @@ func (l *layout) find(p *packet.Packet) bool {
 }
 
 func (l *layout) findV4(p *packet.Packet) bool {
-	if !p.Pull(l.l3 + hdr.IPv4Len) {
+	if !pull(p, l.l3+hdr.IPv4Len) {
 		return false
 	}
 	h := hdr.IPv4At(p.Head(), l.l3)
@@ -62,13 +63,13 @@ func (l *layout) findV4(p *packet.Packet) bool {
 	if n < hdr.IPv4Len || total < n || total > int(p.Len)-l.l3 {
 		return false
 	}
-	l.version, l.proto, l.frag = 4, h.Proto(), h.IsFragment()
+	l.version, l.proto, l.frag, l.routed = 4, h.Proto(), h.IsFragment(), false
 	l.l4, l.end = l.l3+n, l.l3+total
-	return p.Pull(l.l4)
+	return pull(p, l.l4)
 }
 
 func (l *layout) findV6(p *packet.Packet) bool {
-	if !p.Pull(l.l3 + hdr.IPv6Len) {
+	if !pull(p, l.l3+hdr.IPv6Len) {
 		return false
 	}
 	h := hdr.IPv6At(p.Head(), l.l3)
@@ -79,14 +80,14 @@ func (l *layout) findV6(p *packet.Packet) bool {
 	if n == 0 && p.GSOType != packet.GSONone {
 		n = int(p.Len) - l.l3 - hdr.IPv6Len
 	}
-	l.version, l.proto, l.frag = 6, h.Next(), false
+	l.version, l.proto, l.frag, l.routed = 6, h.Next(), false, false
 	l.l4 = l.l3 + hdr.IPv6Len
 	l.end = l.l4 + n
 	if l.end > int(p.Len) {
 		return false
 	}
 	for i := 0; hdr.IsIPv6Ext(l.proto); i++ {
-		if i == maxExt || l.l4+hdr.IPv6ExtLen > l.end || !p.Pull(l.l4+hdr.IPv6ExtLen) {
+		if i == maxExt || l.l4+hdr.IPv6ExtLen > l.end || !pull(p, l.l4+hdr.IPv6ExtLen) {
 			return false
 		}
 		e := hdr.IPv6ExtAt(p.Head(), l.l4)
@@ -94,16 +95,18 @@ func (l *layout) findV6(p *packet.Packet) bool {
 			return false
 		}
 		l.frag = l.frag || l.proto == hdr.ProtoFragment
+		l.routed = l.routed || l.proto == hdr.ProtoRouting && e.SegmentsLeft() != 0
 		l.l4 += e.Len(l.proto)
 		l.proto = e.Next()
 		if l.l4 > l.end || l.frag {
 			break // behind a fragment header there need not be a header
 		}
 	}
-	return l.l4 <= l.end && p.Pull(l.l4)
+	return l.l4 <= l.end && pull(p, l.l4)
 }
 
-// pseudo is the sum of the pseudo header for n bytes of L4 header and payload.
+// pseudo is the sum of the pseudo header for n bytes of L4 header and payload,
+// right unless routed (RFC 8200, section 8.1).
 func (l *layout) pseudo(head []byte, n int) uint16 {
 	if l.version == 4 {
 		if h := hdr.IPv4At(head, l.l3); h != nil {
@@ -116,3 +119,6 @@ func (l *layout) pseudo(head []byte, n int) uint16 {
 	}
 	return 0
 }
+
+// pull is Packet.Pull with the usual case, that the bytes are there, inlined.
+func pull(p *packet.Packet, n int) bool { return n <= int(p.HeadLen) || p.Pull(n) }

@@ -44,8 +44,7 @@ func Sanity(p *packet.Packet) bool {
 // csumFits tells whether the checksum field is within the frame and the head's
 // capacity.
 func csumFits(p *packet.Packet) bool {
-	field := int(p.CsumStart) + int(p.CsumOffset)
-	return field+2 <= int(p.Len) && p.Pull(field+2)
+	return pull(p, int(p.CsumStart)+int(p.CsumOffset)+2)
 }
 
 // saneCsum is Sanity for an IP packet with CsumPartial and no GSO.
@@ -86,6 +85,9 @@ func saneGSO(p *packet.Packet, l *layout) bool {
 	if p.Flags&packet.CsumPartial != 0 {
 		return int(p.CsumStart) == l.l4 && int(p.CsumOffset) == off
 	}
+	if l.routed {
+		return false
+	}
 	head := p.Head()
 	putSum(head, l.l4+off, l.pseudo(head, l.end-l.l4))
 	p.Flags |= packet.CsumPartial
@@ -100,7 +102,7 @@ func (l *layout) headerLen(p *packet.Packet) int {
 	switch {
 	case p.GSOType == packet.GSOTCPv4 && l.version == 4 && l.proto == hdr.ProtoTCP,
 		p.GSOType == packet.GSOTCPv6 && l.version == 6 && l.proto == hdr.ProtoTCP:
-		if l.l4+hdr.TCPLen > l.end || !p.Pull(l.l4+hdr.TCPLen) {
+		if l.l4+hdr.TCPLen > l.end || !pull(p, l.l4+hdr.TCPLen) {
 			return 0
 		}
 		h := hdr.TCPAt(p.Head(), l.l4)
@@ -113,7 +115,7 @@ func (l *layout) headerLen(p *packet.Packet) int {
 	default:
 		return 0
 	}
-	if n > l.end || !p.Pull(n) {
+	if n > l.end || !pull(p, n) {
 		return 0
 	}
 	return n

@@ -31,6 +31,8 @@ type Segmenter struct {
 	size int // payload bytes of each segment but the last
 	at   int // frame offset of the next payload byte
 
+	pseudo uint16 // sum of the pseudo header without its length
+
 	left  int    // segments to come
 	first bool   // the next one is the first
 	id    uint16 // IPv4 identification of the next one
@@ -62,13 +64,29 @@ func (s *Segmenter) Start(p *packet.Packet) bool {
 	s.p, s.size, s.at = p, int(p.GSOSize), s.hlen
 	s.left, s.first = n, true
 	s.seg, s.off = 0, 0
-	head := p.Head()
+	return s.begin(p)
+}
+
+// begin takes from p's headers what changes from segment to segment.
+func (s *Segmenter) begin(p *packet.Packet) bool {
+	l, head := &s.l, p.Head()
 	if h := hdr.IPv4At(head, l.l3); l.version == 4 && h != nil {
 		s.id = h.ID()
 	}
 	if h := hdr.TCPAt(head, l.l4); l.proto == hdr.ProtoTCP && h != nil {
 		s.seq = h.Seq()
 	}
+	if !l.routed {
+		s.pseudo = l.pseudo(head, 0)
+		return true
+	}
+	// Only the sender knew the final destination: its sum has it.
+	at := l.l4 + l.csumOffset()
+	if p.Flags&packet.CsumPartial == 0 || int(p.CsumStart) != l.l4 || l.l4+int(p.CsumOffset) != at {
+		s.left = 0
+		return false
+	}
+	s.pseudo = checksum.UpdateSum16(uint16(head[at])<<8|uint16(head[at+1]), uint16(l.end-l.l4), 0)
 	return true
 }
 
@@ -137,7 +155,7 @@ func (s *Segmenter) header(out *packet.Packet, n int) {
 	} else if h := hdr.IPv6At(head, l.l3); h != nil {
 		h.SetPayloadLen(l.l4 - l.l3 - hdr.IPv6Len + l4len)
 	}
-	sum := l.pseudo(head, l4len)
+	sum := checksum.UpdateSum16(s.pseudo, 0, uint16(l4len))
 	if l.proto == hdr.ProtoTCP {
 		s.tcp(out, n, sum)
 	} else {

@@ -47,6 +47,9 @@ func (h *IPv6Ext) Len(proto uint8) int {
 	return (int(h[1]) + 1) * 8
 }
 
+// SegmentsLeft is how many nodes a routing header still names.
+func (h *IPv6Ext) SegmentsLeft() uint8 { return h[3] }
+
 // Frag is a fragment header's offset and more-fragments bit.
 func (h *IPv6Ext) Frag() uint16 { return binary.BigEndian.Uint16(h[2:4]) }
 
