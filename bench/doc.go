@@ -1,0 +1,13 @@
+// Command bench measures gvswitch beside OVS-DPDK on this machine and writes the
+// table of docs/performance.md.
+//
+//	go run ./bench [-rows forward,testpmd,...] [-secs 3] [-rounds 3] [-out FILE]
+//
+// The switches run in turn, A B A B ..., each started anew, with one poll thread
+// on CPU 0; the generator (gen/gen.c, DPDK's virtio driver) has CPU 1. Every figure
+// is a median over the rounds. It needs root, two CPUs that nothing else uses, and
+// what test/deps.sh installs.
+//
+// Cycles per packet are each switch's own account of itself: time stamp counter
+// cycles of the poll iterations that moved packets, over packets received.
+package main

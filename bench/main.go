@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// bench is one run: its settings, tools and place for files.
+type bench struct {
+	secs   float64
+	rounds int
+	dir    string // temporary files
+	bin    string // gvswitchd, gvsctl
+	gen    string // the generator
+	spin   string // the busy loop
+}
+
+// row measures one group of lines of the report.
+type row struct {
+	name string
+	what string
+	run  func(*bench, context.Context) (table, error)
+}
+
+var rows = []row{
+	{"forward", "MAC learning between two vhost-user ports", (*bench).forward},
+	{"testpmd", "testpmd forwarding blindly between two net_vhost ports", (*bench).testpmd},
+	{"ports", "64 ports attached, 2 of them active", (*bench).manyPorts},
+	{"latency", "64 B at 200,000 frames/s, one way", (*bench).latency},
+	{"footprint", "memory under load and CPU when idle, two guests attached", (*bench).footprint},
+	{"iperf", "iperf3 TCP between guests, namespace and host", (*bench).iperf},
+	{"restart", "kill -9 under traffic: until frames flow again", (*bench).restart},
+	{"stalls", "the poll thread kept from running, beside a busy loop", (*bench).stalls},
+}
+
+func main() {
+	b := &bench{}
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r.name
+	}
+	which := flag.String("rows", strings.Join(names, ","), "groups of rows to measure")
+	out := flag.String("out", "", "also write the report, as a page of documentation, to this file")
+	flag.Float64Var(&b.secs, "secs", 3, "seconds of each measurement")
+	flag.IntVar(&b.rounds, "rounds", 3, "measurements of each switch")
+	flag.StringVar(&b.bin, "bin", "", "folder of gvswitchd and gvsctl (default: build them)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.all(ctx, strings.Split(*which, ","), *out); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) all(ctx context.Context, which []string, out string) (err error) {
+	if b.dir, err = os.MkdirTemp("", "gvbench"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	if err := b.tools(ctx); err != nil {
+		return err
+	}
+	var rep report
+	for _, name := range which {
+		r, ok := find(name)
+		if !ok {
+			return fmt.Errorf("no rows %q", name)
+		}
+		fmt.Fprintf(os.Stderr, "== %s: %s\n", r.name, r.what)
+		t, err := r.run(b, ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		t.title = r.what
+		rep.add(r.name, t)
+		fmt.Print(t)
+	}
+	if out != "" {
+		return rep.write(out)
+	}
+	return nil
+}
+
+func find(name string) (row, bool) {
+	for _, r := range rows {
+		if r.name == name {
+			return r, true
+		}
+	}
+	return row{}, false
+}

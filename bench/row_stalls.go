@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// stallSeconds is the length of each run, and three of each are made: the
+// machine's own stalls come and go by the minute.
+const stallSeconds = 60
+
+// stall says how often, and for how long, a thread did not run for more than 200 us.
+type stall struct {
+	Count float64 `json:"stalls"`
+	Max   float64 `json:"max_us"`
+}
+
+// stalls alternates the switch under load, with a control command every second,
+// and a busy loop, on the same CPU, the generator running beside both.
+func (b *bench) stalls(ctx context.Context) (table, error) {
+	t := table{head: []string{"on CPU 0", "stalls > 200 us", "longest us"}}
+	var sw, spin []stall
+	for range 3 {
+		s, err := b.switchStalls(ctx)
+		if err != nil {
+			return t, err
+		}
+		sw = append(sw, s)
+		if s, err = b.spinStalls(ctx); err != nil {
+			return t, err
+		}
+		spin = append(spin, s)
+	}
+	count := func(s stall) float64 { return s.Count }
+	line := func(name string, s []stall) {
+		t.add(name, fmt.Sprintf("%.0f", median(s, count)), fmt.Sprintf("%.0f", median(s, func(s stall) float64 { return s.Max })))
+	}
+	line("gvswitch's poll thread", sw)
+	line("busy loop in C", spin)
+	t.notes = append(t.notes, fmt.Sprintf("The poll thread was stalled %s times as often (medians of three runs of %d s each, in turn).",
+		ratio(median(sw, count), max(1, median(spin, count))), stallSeconds))
+	return t, nil
+}
+
+// load keeps the generator busy for the length of a run.
+func (b *bench) load(ctx context.Context, sockets [2]string) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.generate(ctx, sockets, traffic{size: "64", flows: 1024, macs: 1, secs: stallSeconds + 2})
+		done <- err
+	}()
+	time.Sleep(2 * time.Second)
+	return done
+}
+
+var stallLine = regexp.MustCompile(`Stalls: +(\d+) +over 200 us \(\d+ over 1 ms, longest (\d+) us\)`)
+
+func (b *bench) switchStalls(ctx context.Context) (s stall, err error) {
+	sw, err := b.startGV(ctx)
+	if err != nil {
+		return s, err
+	}
+	defer sw.stop()
+	sockets, err := pair(ctx, sw)
+	if err != nil {
+		return s, err
+	}
+	done := b.load(ctx, sockets)
+	if _, err := sw.ctl(ctx, "dpif-netdev/pmd-stats-clear"); err != nil {
+		return s, err
+	}
+	commands := [][]string{{"fdb/show", "br0"}, {"show"}, {"dump-ports", "br0"}, {"list", "Interface", "vu0"}, {"set", "Bridge", "br0", "external_ids:tick=1"}}
+	for i := range stallSeconds {
+		if _, err := sw.ctl(ctx, commands[i%len(commands)]...); err != nil {
+			return s, err
+		}
+		time.Sleep(time.Second)
+	}
+	text, err := sw.ctl(ctx, "dpif-netdev/pmd-perf-show")
+	if err != nil {
+		return s, err
+	}
+	m := stallLine.FindStringSubmatch(text)
+	if m == nil {
+		return s, fmt.Errorf("pmd-perf-show tells no stalls:\n%s", text)
+	}
+	for i, to := range []*float64{&s.Count, &s.Max} {
+		*to, _ = strconv.ParseFloat(m[1+i], 64)
+	}
+	return s, <-done
+}
+
+func (b *bench) spinStalls(ctx context.Context) (s stall, err error) {
+	// Something must take the generator's frames while the loop runs: a switch
+	// whose poll thread shares the generator's CPU.
+	sw, err := b.startGV(ctx, "pmd-cpu-mask=0x2")
+	if err != nil {
+		return s, err
+	}
+	defer sw.stop()
+	sockets, err := pair(ctx, sw)
+	if err != nil {
+		return s, err
+	}
+	done := b.load(ctx, sockets)
+	out, err := exec.CommandContext(ctx, b.spin, "0", fmt.Sprint(stallSeconds)).Output()
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(out, &s); err != nil {
+		return s, err
+	}
+	return s, <-done
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/gvswitch/gvswitch/test/peers"
+	"github.com/gvswitch/gvswitch/test/proc"
+)
+
+// bridge is a running switch with the bridge br0.
+type bridge interface {
+	// vhost adds a vhost-user port that the switch serves and returns its socket.
+	vhost(ctx context.Context, name string) (string, error)
+	// ctl runs a runtime command and returns its text.
+	ctl(ctx context.Context, args ...string) (string, error)
+	stop()
+}
+
+// contender is a switch that can be started.
+type contender struct {
+	name  string
+	start func(ctx context.Context) (bridge, error)
+}
+
+func (b *bench) contenders(settings ...string) []contender {
+	return []contender{
+		{"gvswitch", func(ctx context.Context) (bridge, error) { return b.startGV(ctx, settings...) }},
+		{"OVS-DPDK", func(ctx context.Context) (bridge, error) { return b.startOVS(ctx, settings...) }},
+	}
+}
+
+// gv is a gvswitchd with folders of its own.
+type gv struct {
+	b   *bench
+	dir string
+	p   *proc.Process
+}
+
+// startGV starts gvswitch with one poll thread on CPU 0 and the other_config
+// settings KEY=VALUE; "adaptive" alone leaves everything at its default.
+func (b *bench) startGV(ctx context.Context, settings ...string) (*gv, error) {
+	dir, err := os.MkdirTemp(b.dir, "gv")
+	if err != nil {
+		return nil, err
+	}
+	g := &gv{b: b, dir: dir}
+	if err := g.launch(ctx); err != nil {
+		return nil, err
+	}
+	set := []string{"add-br", "br0"}
+	if len(settings) == 0 || settings[0] != "adaptive" {
+		set = append(set, "--", "set", "Open_vSwitch", ".", "other_config:pmd-cpu-mask=0x1", "other_config:pmd-sleep-max=0")
+		for _, s := range settings {
+			set = append(set, "other_config:"+s)
+		}
+	}
+	if _, err := g.ctl(ctx, set...); err != nil {
+		g.stop()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *gv) launch(ctx context.Context) (err error) {
+	g.p, err = proc.Start(exec.Command(filepath.Join(g.b.bin, "gvswitchd"), "--run-dir", g.dir, "--state-dir", g.dir))
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err = g.ctl(ctx, "show"); err == nil {
+			return nil
+		}
+		if time.Now().After(end) || !g.p.Alive() {
+			return fmt.Errorf("gvswitchd does not answer: %w\n%s", err, g.p.Output())
+		}
+	}
+}
+
+func (g *gv) ctl(ctx context.Context, args ...string) (string, error) {
+	return proc.Run(ctx, filepath.Join(g.b.bin, "gvsctl"), append([]string{"--run-dir", g.dir}, args...)...)
+}
+
+func (g *gv) vhost(ctx context.Context, name string) (string, error) {
+	_, err := g.ctl(ctx, "add-port", "br0", name, "--", "set", "Interface", name, "type=dpdkvhostuser")
+	return filepath.Join(g.dir, name), err
+}
+
+func (g *gv) stop() {
+	_ = g.p.Stop(10 * time.Second)
+	_ = os.RemoveAll(g.dir)
+}
+
+// ovs is an OVS-DPDK in a namespace of its own.
+type ovs struct{ *peers.OVS }
+
+func (b *bench) startOVS(ctx context.Context, settings ...string) (bridge, error) {
+	if len(settings) > 0 && settings[0] == "adaptive" {
+		settings = settings[1:]
+	}
+	dir, err := os.MkdirTemp(b.dir, "ovs")
+	if err != nil {
+		return nil, err
+	}
+	o, err := peers.StartOVS(ctx, dir, "0x1", settings...)
+	if err != nil {
+		return nil, err
+	}
+	return ovs{o}, nil
+}
+
+func (o ovs) vhost(ctx context.Context, name string) (string, error) { return o.AddVhost(ctx, name) }
+
+func (o ovs) ctl(ctx context.Context, args ...string) (string, error) { return o.Appctl(ctx, args...) }
+
+func (o ovs) stop() {
+	o.Stop()
+	_ = os.RemoveAll(o.Dir)
+}
+
+// pair adds two vhost-user ports.
+func pair(ctx context.Context, sw bridge) (sockets [2]string, err error) {
+	for i := range sockets {
+		if sockets[i], err = sw.vhost(ctx, fmt.Sprintf("vu%d", i)); err != nil {
+			return sockets, err
+		}
+	}
+	return sockets, nil
+}
+
+var cyclesLine = regexp.MustCompile(`avg processing cycles per packet: ([0-9.]+)`)
+
+// cycles is the switch's own figure of busy cycles per packet.
+func cycles(ctx context.Context, sw bridge) (float64, error) {
+	text, err := sw.ctl(ctx, "dpif-netdev/pmd-stats-show")
+	if err != nil {
+		return 0, err
+	}
+	m := cyclesLine.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("pmd-stats-show tells no cycles per packet:\n%s", text)
+	}
+	return strconv.ParseFloat(m[1], 64)
+}
+
+// measure sends traffic through a fresh switch with two ports.
+func (b *bench) measure(ctx context.Context, c contender, t traffic) (sample, error) {
+	sw, err := c.start(ctx)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	defer sw.stop()
+	sockets, err := pair(ctx, sw)
+	if err != nil {
+		return sample{}, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return b.through(ctx, sw, sockets, t)
+}
+
+// through sends traffic through two ports of a running switch.
+func (b *bench) through(ctx context.Context, sw bridge, sockets [2]string, t traffic) (sample, error) {
+	s, err := b.generate(ctx, sockets, t)
+	if err != nil {
+		return s, err
+	}
+	s.Cycles, err = cycles(ctx, sw)
+	return s, err
+}
