@@ -49,3 +49,25 @@ loop:
 	DECQ CX
 	JNZ loop
 	RET
+
+// func PrefetchRange(addr uintptr, n int)
+TEXT ·PrefetchRange(SB), NOSPLIT, $0-16
+	MOVQ addr+0(FP), AX
+	MOVQ n+8(FP), CX
+loop:
+	PREFETCHT0 (AX)
+	ADDQ $64, AX
+	SUBQ $64, CX
+	JGT loop
+	RET
+
+// func PrefetchWriteRange(addr uintptr, n int)
+TEXT ·PrefetchWriteRange(SB), NOSPLIT, $0-16
+	MOVQ addr+0(FP), AX
+	MOVQ n+8(FP), CX
+loop:
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX)
+	ADDQ $64, AX
+	SUBQ $64, CX
+	JGT loop
+	RET

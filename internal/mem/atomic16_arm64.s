@@ -42,3 +42,25 @@ loop:
 	SUBS $1, R1
 	BNE loop
 	RET
+
+// func PrefetchRange(addr uintptr, n int)
+TEXT ·PrefetchRange(SB), NOSPLIT, $0-16
+	MOVD addr+0(FP), R0
+	MOVD n+8(FP), R1
+loop:
+	PRFM (R0), PLDL1KEEP
+	ADD $64, R0
+	SUBS $64, R1
+	BGT loop
+	RET
+
+// func PrefetchWriteRange(addr uintptr, n int)
+TEXT ·PrefetchWriteRange(SB), NOSPLIT, $0-16
+	MOVD addr+0(FP), R0
+	MOVD n+8(FP), R1
+loop:
+	PRFM (R0), PSTL1KEEP
+	ADD $64, R0
+	SUBS $64, R1
+	BGT loop
+	RET

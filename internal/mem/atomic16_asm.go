@@ -46,3 +46,13 @@ func PrefetchWrite(addrs []uintptr) {
 		prefetchWrite(&addrs[0], len(addrs))
 	}
 }
+
+// PrefetchRange asks for the cache lines of [addr, addr+n), n > 0.
+//
+//go:noescape
+func PrefetchRange(addr uintptr, n int)
+
+// PrefetchWriteRange is PrefetchRange for lines about to be written.
+//
+//go:noescape
+func PrefetchWriteRange(addr uintptr, n int)

@@ -40,3 +40,9 @@ func Prefetch(addrs []uintptr) { _ = addrs }
 // PrefetchWrite does nothing here.
 func PrefetchWrite(addrs []uintptr) { _ = addrs }
 
+
+// PrefetchRange does nothing here.
+func PrefetchRange(addr uintptr, n int) { _, _ = addr, n }
+
+// PrefetchWriteRange does nothing here.
+func PrefetchWriteRange(addr uintptr, n int) { _, _ = addr, n }

@@ -121,6 +121,7 @@ func NewSplit(c SplitConfig) (*Split, error) {
 	}
 	s.usedIdx = mem.Load16(s.used + 2)
 	s.published = s.usedIdx
+	s.Disarm() // until somebody sleeps: a driver that may not notify saves a system call a burst
 	return s, nil
 }
 
