@@ -23,6 +23,14 @@ func (t *ColumnType) Parse(v any, sym Symbols) (Datum, error) {
 	return d, nil
 }
 
+// ParseDiff reads a difference (see Diff): it may have any number of elements
+// and break the type's constraints. Errors are *Error.
+func (t *ColumnType) ParseDiff(v any) (Datum, error) {
+	loose := *t
+	loose.Min, loose.Max = 0, Unlimited
+	return loose.parseUnchecked(v, nil)
+}
+
 func (t *ColumnType) parseUnchecked(v any, sym Symbols) (Datum, error) {
 	if t.Value != nil {
 		return t.parseMap(v, sym)

@@ -1,6 +1,9 @@
 package ovsdb
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // DB is a database in memory: the committed rows and what makes checking a
 // transaction cheap (indexes and reference counts).
@@ -151,25 +154,22 @@ func indexKey(columns []*Column, r *Row) string {
 	return string(b)
 }
 
-// Load fills an empty database with rows read from a file: table, row and
-// <row> in generic JSON. Strong references must lead to rows, indexes and
-// limits must hold; rows that nothing refers to are dropped as a transaction
-// would. Errors name the table and row.
-func (db *DB) Load(rows map[string]map[UUID]any) error {
+// Content is the rows of a database outside a DB: by table and row, the columns
+// that were given.
+type Content map[*Table]map[UUID]map[*Column]Datum
+
+// Load fills an empty database. Strong references must lead to rows, indexes
+// and limits must hold; rows that nothing refers to are dropped as a
+// transaction would.
+func (db *DB) Load(content Content) error {
 	tx := newTxn(db)
-	for name, byID := range rows {
-		t := db.schema.Tables[name]
-		if t == nil {
-			return fmt.Errorf("table %s is not in the schema", name)
-		}
-		for id, v := range byID {
-			vals, err := parseRow(t, v, nil)
-			if err != nil {
-				return fmt.Errorf("table %s row %s: %w", name, id, err)
-			}
+	for t, rows := range content {
+		for id, vals := range rows {
 			r := newRow(t, id)
 			for c, d := range vals {
-				r.set(c, d)
+				if c.Index > colVersion {
+					r.set(c, d)
+				}
 			}
 			tx.change(t, id).New = r
 		}
@@ -180,4 +180,43 @@ func (db *DB) Load(rows map[string]map[UUID]any) error {
 	}
 	db.apply(changes)
 	return nil
+}
+
+// Convert copies the database to another schema, by names. What cannot be
+// carried over (a table, a column, a value that the new type does not allow) is
+// left out and named in lost, if it held anything.
+func (db *DB) Convert(to *Schema) (out *DB, lost []string, err error) {
+	content := make(Content)
+	for _, name := range db.schema.TableNames() {
+		t, nt := db.schema.Tables[name], to.Tables[name]
+		rows := db.tables[t].rows
+		if nt == nil {
+			if len(rows) > 0 {
+				lost = append(lost, fmt.Sprintf("table %s (%d rows): not in the schema", name, len(rows)))
+			}
+			continue
+		}
+		content[nt] = make(map[UUID]map[*Column]Datum, len(rows))
+		for id, r := range rows {
+			vals := make(map[*Column]Datum)
+			for _, c := range t.Columns[colVersion+1:] {
+				d := r.Get(c)
+				if d.Equal(c.Type.Default()) {
+					continue
+				}
+				nc := nt.Column(c.Name)
+				if nc == nil {
+					lost = append(lost, fmt.Sprintf("table %s row %s column %s: not in the schema", name, id, c.Name))
+				} else if err := nc.Type.Check(d); err != nil {
+					lost = append(lost, fmt.Sprintf("table %s row %s column %s: %v", name, id, c.Name, err))
+				} else {
+					vals[nc] = d
+				}
+			}
+			content[nt][id] = vals
+		}
+	}
+	slices.Sort(lost)
+	out = NewDB(to)
+	return out, lost, out.Load(content)
 }

@@ -70,6 +70,10 @@ func (t *Table) AppendFile(b []byte, r *Row) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// ParseRow reads a <row> of generic JSON: the columns it names. Errors are
+// *Error.
+func (t *Table) ParseRow(v any) (map[*Column]Datum, error) { return parseRow(t, v, nil) }
+
 // parseRow reads a <row> (RFC 7047 section 5.1): the columns it names.
 func parseRow(t *Table, v any, sym Symbols) (map[*Column]Datum, error) {
 	obj, ok := v.(map[string]any)
@@ -83,6 +87,28 @@ func parseRow(t *Table, v any, sym Symbols) (map[*Column]Datum, error) {
 			return nil, syntaxError(v, "unknown column", "No column %s in table %s.", name, t.Name)
 		}
 		d, err := c.Type.Parse(cv, sym)
+		if err != nil {
+			return nil, err
+		}
+		vals[c] = d
+	}
+	return vals, nil
+}
+
+// ParseDiff reads a <row> whose values are differences, as Diff gives them:
+// any number of elements, and no constraints.
+func (t *Table) ParseDiff(v any) (map[*Column]Datum, error) {
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return nil, syntaxError(v, "", "row must be JSON object")
+	}
+	vals := make(map[*Column]Datum, len(obj))
+	for name, cv := range obj {
+		c := t.Column(name)
+		if c == nil {
+			return nil, syntaxError(v, "unknown column", "No column %s in table %s.", name, t.Name)
+		}
+		d, err := c.Type.ParseDiff(cv)
 		if err != nil {
 			return nil, err
 		}
