@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// maxKernelName is the longest name of a network device (IFNAMSIZ - 1).
-const maxKernelName = 15
+	"github.com/gvswitch/gvswitch/netdev"
+)
 
 // iface reads an Interface row. local is set for the one of a bridge's own port.
 func (r *reader) iface(row Row, local bool) *Interface {
@@ -141,11 +140,12 @@ func (i *Interface) checkName() {
 	}
 }
 
+// checkKernelName refuses what the kernel or the tools around it would not take.
 func checkKernelName(name string) string {
-	if len(name) > maxKernelName {
-		return "name=" + name + ": a network device's name has at most 15 bytes"
+	if err := netdev.CheckIfName(name); err != nil {
+		return "name: " + err.Error()
 	}
-	return checkName(name)
+	return ""
 }
 
 func checkName(name string) string {
