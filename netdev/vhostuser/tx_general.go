@@ -19,8 +19,7 @@ func (q *txQueue) general(p *packet.Packet, used int) (int, packet.DropReason) {
 	for k := used; ; k++ {
 		if k >= r.Gather(k+1) {
 			if k == virtio.MaxChains && first == 0 {
-				q.giveBack(first, k)
-				return k - used, packet.TxTooLong
+				return 0, packet.TxTooLong // not even in as many as there can be
 			}
 			return q.waste(used, first, k)
 		}
