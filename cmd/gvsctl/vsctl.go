@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/gvswitch/gvswitch/internal/control"
+	"github.com/gvswitch/gvswitch/internal/version"
+	"github.com/gvswitch/gvswitch/internal/vsctl"
+)
+
+// Exit statuses beside 0, 1 and ovs-appctl's.
+const (
+	statusNotApplied = 65  // EX_DATAERR of sysexits(3), by newer ovs-vsctl, for what the switch could not set up
+	statusTimeout    = 142 // what a shell shows for a death by SIGALRM, which is how ovs-vsctl ends
+)
+
+// exitError carries an exit status through the CLI framework. A nil err was reported before.
+type exitError struct {
+	status int
+	err    error
+}
+
+func (e *exitError) Error() string { return fmt.Sprint(e.err) }
+
+// vsctl is gvsctl and ovs-vsctl.
+func (p *program) vsctl() int {
+	var line parsed
+	app := p.app(func(c *cli.Context) error { return p.act(c, line) })
+	line, err := getopt(p.args, options(app.Flags))
+	if err != nil {
+		return p.fail(1, "%v", err)
+	}
+	words := append([]string{p.name}, line.globals...)
+	words = append(append(words, "--"), line.rest...)
+	if n := len(p.args); n > 0 && p.args[n-1] == "--generate-bash-completion" {
+		words = append([]string{p.name}, p.args...) // the framework looks for it at the end
+	}
+	err = app.Run(words)
+	var exit *exitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		return p.fail(1, "%v", err)
+	case exit.err != nil:
+		return p.fail(exit.status, "%v", exit.err)
+	default:
+		return exit.status
+	}
+}
+
+// settings are the options that are not a command's.
+type settings struct {
+	runDir, db string
+	timeout    time.Duration
+	retry      bool
+	vsctl      vsctl.Options
+}
+
+// settings reads them.
+func (p *program) settings(c *cli.Context) (*settings, error) {
+	s := &settings{runDir: p.runDir(), db: c.String("db"), retry: c.Bool("retry")}
+	if d := c.String("run-dir"); d != "" {
+		s.runDir = d
+	}
+	if s.db == "" {
+		s.db = "unix:" + filepath.Join(s.runDir, "db.sock")
+	}
+	if text := c.String("timeout"); text != "" {
+		secs, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || (secs == 0 && p.compat()) {
+			return nil, fmt.Errorf("value %s on -t or --timeout is invalid", text)
+		}
+		s.timeout = time.Duration(secs) * time.Second
+	}
+	o := vsctl.Options{
+		Compat: p.compat(), NoWait: c.Bool("no-wait"), DryRun: c.Bool("dry-run"), Oneline: c.Bool("oneline"),
+		Style: vsctl.Style{
+			Format: c.String("format"), Data: c.String("data"), NoHeadings: c.Bool("no-headings"), Pretty: c.Bool("pretty"),
+		},
+		Program: p.name, Args: p.args,
+		Warn: func(text string) { p.fail(0, "%s", text) },
+	}
+	if c.Bool("bare") {
+		o.Style.Format, o.Style.Data, o.Style.NoHeadings = "list", "bare", true
+	}
+	if text := c.String("max-column-width"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return nil, fmt.Errorf("--max-column-width: %q is not a number", text)
+		}
+		o.Style.MaxColumnWidth = int(n)
+	}
+	s.vsctl = o
+	return s, o.Style.Check()
+}
+
+// act is the whole program after the options.
+func (p *program) act(c *cli.Context, line parsed) error {
+	if c.Bool("version") {
+		fmt.Fprintln(p.stdout, version.Line(p.name))
+		return nil
+	}
+	s, err := p.settings(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.Context)
+	if s.timeout > 0 {
+		ctx, cancel = context.WithTimeout(c.Context, s.timeout)
+	}
+	defer cancel()
+	if !p.compat() && len(line.rest) > 0 {
+		if done, err := p.own(ctx, s, line); done {
+			return err
+		}
+	}
+	commands, err := vsctl.Parse(line.rest, line.locals)
+	if err != nil {
+		return err
+	}
+	err = p.database(ctx, s, commands)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &exitError{1, fmt.Errorf("timed out after %v", s.timeout)}
+		if p.compat() {
+			err.(*exitError).status = statusTimeout
+		}
+	}
+	return err
+}
+
+// own carries out the commands that ovs-vsctl does not have. done is false if it is none of them.
+func (p *program) own(ctx context.Context, s *settings, line parsed) (done bool, err error) {
+	name, args := line.rest[0], line.rest[1:]
+	switch {
+	case isRuntime(name):
+		if status := p.runtime(ctx, control.Socket(s.runDir), s.vsctl.Style.Format == "json", name, args); status != 0 {
+			return true, &exitError{status: status}
+		}
+		return true, nil
+	case contains(flowCommands, name):
+		return true, fmt.Errorf("%s: %s", name, notYet)
+	default:
+		return false, nil
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// database runs commands on the database and waits for the switch.
+func (p *program) database(ctx context.Context, s *settings, commands []*vsctl.Command) error {
+	db, err := p.dial(ctx, s, s.retry)
+	if err != nil {
+		return err
+	}
+	defer func() { db.Close() }()
+	result, err := vsctl.NewSession(db, s.vsctl, commands).Run(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := p.stdout.Write(result.Output); err != nil {
+		return err
+	}
+	if result.Status != 0 {
+		return &exitError{status: result.Status}
+	}
+	for {
+		err = vsctl.WaitApplied(ctx, db, &s.vsctl, result)
+		var lost *vsctl.ConnError
+		if !errors.As(err, &lost) {
+			break
+		}
+		// The change is committed, so it is worth to wait for a database that is restarted, as ovs-vsctl does.
+		db.Close()
+		if db, err = p.dial(ctx, s, true); err != nil {
+			break
+		}
+		if err = db.Monitor(ctx, vsctl.AppliedColumns()); err != nil {
+			break
+		}
+	}
+	return p.applied(ctx, err, result)
+}
+
+// applied reports what became of the wait for the switch.
+func (p *program) applied(ctx context.Context, err error, result *vsctl.Result) error {
+	var failed *vsctl.NotAppliedError
+	switch {
+	case errors.As(err, &failed):
+		for _, l := range failed.Lines {
+			p.fail(0, "%s", l)
+		}
+		if p.compat() {
+			return &exitError{status: statusNotApplied}
+		}
+		return &exitError{status: 1}
+	case err != nil && ctx.Err() != nil && !p.compat():
+		return fmt.Errorf("%w: the change is in the database, but the switch has not applied it (is gvswitchd running? --no-wait does not wait for it)", ctx.Err())
+	default:
+		return err
+	}
+}
+
+// dial connects to the database; with retry, as often as it takes.
+func (p *program) dial(ctx context.Context, s *settings, retry bool) (*vsctl.Conn, error) {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		db, err := vsctl.Dial(ctx, s.db)
+		var failed *vsctl.ConnError
+		if err == nil || !retry || !errors.As(err, &failed) {
+			if errors.As(err, &failed) && errors.Is(err, os.ErrNotExist) && !p.compat() && strings.HasPrefix(s.db, "unix:") {
+				err = fmt.Errorf("%w; is gvswitchd running with this run directory (--run-dir)?", err) //nolint:revive,staticcheck // a question to the user
+			}
+			return db, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
