@@ -16,6 +16,8 @@ const (
 	RxTruncated  // the kernel handed over less than the frame
 	RxBadOffload // virtio net header and frame do not fit together
 	RxError      // the device reported an error
+	RxBadTag     // ends within its VLAN tag
+	RxQueueFull  // more frames than can wait for a poll thread
 
 	PortDown       // port or link is administratively down or not ready
 	PortFault      // memory behind the port vanished
@@ -26,6 +28,7 @@ const (
 	NoMemory       // clone arena full
 	NoRoom         // no headroom for a push
 	PatchLoop      // passed through too many patch ports
+	Protected      // from a protected port to another
 
 	TxRingFull     // receiver has no free buffer
 	TxTooLong      // longer than the receiver takes
@@ -48,6 +51,8 @@ var dropNames = [NumDropReasons]string{
 	RxTruncated:  "rx_truncated",
 	RxBadOffload: "rx_bad_offload",
 	RxError:      "rx_error",
+	RxBadTag:     "rx_bad_tag",
+	RxQueueFull:  "rx_queue_full",
 
 	PortDown:       "port_down",
 	PortFault:      "port_fault",
@@ -58,6 +63,7 @@ var dropNames = [NumDropReasons]string{
 	NoMemory:       "no_memory",
 	NoRoom:         "no_room",
 	PatchLoop:      "patch_loop",
+	Protected:      "protected",
 
 	TxRingFull:     "tx_ring_full",
 	TxTooLong:      "tx_too_long",

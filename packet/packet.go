@@ -91,7 +91,11 @@ func (p *Packet) Reset() {
 }
 
 // Head is the part of the frame that is the packet's own, to read and edit.
-func (p *Packet) Head() []byte { return p.buf[p.Off:][:p.HeadLen:len(p.buf)-int(p.Off)] }
+func (p *Packet) Head() []byte { return p.buf[p.Off:][: p.HeadLen : len(p.buf)-int(p.Off)] }
+
+// Words is the buffer's 16 bytes from the frame's start on: addresses, type and
+// what follows, some of it not the frame's if that is shorter.
+func (p *Packet) Words() *[16]byte { return (*[16]byte)(p.buf[p.Off:]) }
 
 // Room is the whole buffer from the frame's start, for a receiver to fill; it
 // then calls SetHead.

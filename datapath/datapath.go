@@ -1,0 +1,114 @@
+package datapath
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/gvswitch/gvswitch/netdev"
+)
+
+// maxPorts is how many ports there can be, over all bridges: what the 16 bits
+// for a port in an action and in the exact-match cache allow.
+const maxPorts = 1 << 15
+
+// Datapath is a set of bridges and the poll threads that serve them.
+type Datapath struct {
+	log   *slog.Logger
+	clock clock
+	loss  lossGen
+
+	mu      sync.Mutex
+	bridges map[string]*Bridge
+	ports   []*Port // by id; nil: free
+	byDev   map[netdev.Device]*Port
+	threads []*thread
+	cfg     ThreadConfig
+	epoch   uint32 // of the last snapshot
+	paused  bool   // threads have nothing to do, see Conservation
+	closed  bool
+	gone    totals // what removed ports counted
+
+	events  events
+	control controlLoop
+}
+
+var _ netdev.Host = (*Datapath)(nil)
+
+// New starts a datapath without bridges: one poll thread, which is not pinned
+// and sleeps when idle, and one goroutine for what happens now and then.
+func New(c Config) *Datapath {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	d := &Datapath{
+		log:     c.Log,
+		bridges: map[string]*Bridge{},
+		byDev:   map[netdev.Device]*Port{},
+	}
+	d.clock.init()
+	d.events.init()
+	d.control.start(d)
+	// Without cores to pin to, nothing can fail but what is fatal anyway.
+	if err := d.SetThreads(ThreadConfig{RxqIsolate: true}); err != nil {
+		d.log.Error("no poll thread", "err", err)
+	}
+	return d
+}
+
+// Close stops the threads. All bridges must have been removed.
+func (d *Datapath) Close() {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	d.closed = true
+	d.stopThreads(d.threads)
+	d.threads = nil
+	d.mu.Unlock()
+	d.control.stop()
+	d.events.stop()
+}
+
+// AddBridge adds a bridge without ports. It fails if there is one of this name,
+// or on a setting out of range.
+func (d *Datapath) AddBridge(name string, c BridgeConfig) (*Bridge, error) {
+	if err := c.check(name); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, fmt.Errorf("bridge %q: the datapath is closed", name)
+	}
+	if d.bridges[name] != nil {
+		return nil, fmt.Errorf("bridge %q: exists", name)
+	}
+	b := &Bridge{d: d, name: name, cfg: c, table: newMACTable(c.tableSize(), &d.loss)}
+	d.bridges[name] = b
+	return b, nil
+}
+
+// Bridges lists the bridges in order of name.
+func (d *Datapath) Bridges() []*Bridge {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := make([]*Bridge, 0, len(d.bridges))
+	for _, b := range d.bridges {
+		l = append(l, b)
+	}
+	slices.SortFunc(l, func(a, b *Bridge) int { return cmpString(a.name, b.name) })
+	return l
+}
+
+func cmpString(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,220 @@
+package datapath
+
+import (
+	"encoding/binary"
+
+	"github.com/gvswitch/gvswitch/packet"
+)
+
+// forward decides what becomes of the burst's first n packets, which came in at v,
+// and puts them on the lists of the ports they leave by. Packets are taken in
+// order and each is on its list, hit or miss, before the next is looked at,
+// so the order of any flow is kept.
+//
+// The common case is straight: the words are those of the packet before, or the
+// cache knows them, and the packet goes as it is to a device. Only that much is
+// counted in locals; whenever anything else is to be done, the counters are
+// brought up to date first (slow), so that a fault there finds them true.
+func (t *thread) forward(v *portView, n int, in *inCounters) {
+	t.received, t.longest, t.flags = n, 0, 0
+	if v == nil || !v.up {
+		in.drops[packet.PortDown].Add(uint64(n))
+		return
+	}
+	var (
+		c       = t.cache
+		tx      = t.tx
+		stamp   = t.stamp | uint64(v.id)
+		m0, m1  uint64  // words of the packet before
+		out     *txPort // where it went; nil: m0, m1 say nothing
+		flags   uint8
+		longest uint32
+		plain   uint64 // packets forwarded here and not counted yet
+	)
+	pkts := t.burst.Pkts[:n]
+	for i := range pkts {
+		p := &pkts[i]
+		h := p.Words()
+		w0, w1 := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
+		flags |= p.Flags&packet.CsumPartial | uint8(p.GSOType)<<4
+		longest = max(longest, p.Len)
+		p.InPort = uint32(v.id)
+		if w0 != m0 || w1 != m1 || out == nil || p.HeadLen < minTagged {
+			j := set(w0, w1) * 2
+			e := &c[j]
+			if (e.w0^w0)|(e.w1^w1)|(e.stamp^stamp) != 0 {
+				e = &c[j+1]
+			}
+			if e.w0 != w0 || e.w1 != w1 || e.stamp != stamp || !e.act.plain() || p.HeadLen < minTagged {
+				t.flags, t.longest = t.flags|flags, max(t.longest, longest)
+				in.forwarded.Add(plain)
+				in.copies.Add(plain)
+				plain = 0
+				out = nil
+				t.slow(i, v, in, w0, w1)
+				continue
+			}
+			m0, m1 = w0, w1
+			out = tx[e.act.port()]
+		}
+		k := out.n & (listCap - 1) // push left room for a burst
+		out.list[k] = uint16(i)
+		out.n = k + 1
+		if k == 0 {
+			t.list(out)
+		}
+		plain++
+	}
+	t.flags, t.longest = t.flags|flags, max(t.longest, longest)
+	in.forwarded.Add(plain)
+	in.copies.Add(plain)
+}
+
+// slow handles packet i, whose first words are given, when the cache does not know
+// it or its action is more than sending it on.
+func (t *thread) slow(i int, v *portView, in *inCounters, w0, w1 uint64) {
+	p := &t.burst.Pkts[i]
+	stamp := t.stamp | uint64(v.id)
+	if p.HeadLen >= minTagged {
+		if act, ok := t.cache.get(w0, w1, stamp); ok {
+			t.one(i, v, act, in, 0)
+			return
+		}
+	}
+	act := t.decide(v, p)
+	if act.op() != opFlood && p.HeadLen >= minTagged {
+		t.cache.put(w0, w1, stamp, act)
+	}
+	t.stats.slow.Add(1)
+	if act.op() < opDrop {
+		t.stats.tableHits.Add(1)
+	}
+	t.one(i, v, act, in, 0)
+}
+
+// one does with packet i, which came in at v, what act says. The packet is nobody
+// else's yet. depth counts the patches that it came through.
+func (t *thread) one(i int, v *portView, act action, in *inCounters, depth int) {
+	switch act.op() {
+	case opDrop:
+		in.drops[act.arg()].Add(1)
+		return
+	case opFlood:
+		t.flood(i, v, in, depth)
+		return
+	case opNone:
+	default:
+		if !t.edit(i, act) {
+			in.drops[packet.NoRoom].Add(1)
+			return
+		}
+	}
+	in.forwarded.Add(1)
+	in.copies.Add(1)
+	if act&viaPatch != 0 {
+		t.patch(i, t.tx[act.port()], depth)
+	} else {
+		t.push(t.tx[act.port()], i)
+	}
+}
+
+// edit changes packet i's tag.
+func (t *thread) edit(i int, act action) bool {
+	t.longest += 4 // at most
+	return edit(&t.burst.Pkts[i], act)
+}
+
+// clone makes a copy of packet i's head, sending what is on the lists if the arena
+// is full. Packets up to hi are in use by the caller; -1: no room at all.
+func (t *thread) clone(i, hi int) int {
+	j, ok := t.burst.Clone(i)
+	if !ok {
+		t.flush()
+		t.burst.Reclaim(max(hi+1, t.received))
+		if j, ok = t.burst.Clone(i); !ok {
+			return -1
+		}
+	}
+	return j
+}
+
+// flood sends packet i, which came in at v, to every other port of the bridge that
+// carries its VLAN. There is one head for each way that the frame must look;
+// ports that want it the same way share it.
+func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
+	var heads [8]int // by operation, and whether the VLAN is 0; index + 1
+	d := t.dec       // decisions behind patches use t.dec again
+	hi, n := i, 0
+	for _, id := range v.br.flood {
+		o := t.w.ports[id]
+		if o == v || !o.carries(d.vid) || v.protected && o.protected {
+			continue
+		}
+		if n == 0 {
+			in.forwarded.Add(1)
+		}
+		n++
+		in.copies.Add(1)
+		out := t.tx[id]
+		act := o.encap(&d)
+		j := i
+		if op := act.op(); op != opNone {
+			h := &heads[op<<1&7]
+			if act.arg() != 0 {
+				h = &heads[(op<<1|1)&7]
+			}
+			if *h == 0 {
+				if j = t.clone(i, hi); j < 0 {
+					out.lose(packet.NoMemory, 1)
+					continue
+				}
+				hi = j
+				if !t.edit(j, act) {
+					out.lose(packet.NoRoom, 1)
+					continue
+				}
+				*h = j + 1
+			}
+			j = *h - 1
+		}
+		if o.peer == nil {
+			t.push(out, j)
+			continue
+		}
+		if j = t.clone(j, hi); j < 0 { // the other bridge may change it
+			out.lose(packet.NoMemory, 1)
+			continue
+		}
+		t.patch(j, out, depth)
+	}
+	if n == 0 {
+		in.drops[packet.NoOutput].Add(1)
+	}
+}
+
+// maxPatches is how many patches a packet may pass, for two bridges may be
+// joined twice.
+const maxPatches = 8
+
+// patch lets packet i leave by patch port o and enter the bridge of its peer, in
+// the same burst. The packet is nobody else's.
+func (t *thread) patch(i int, o *txPort, depth int) {
+	p := &t.burst.Pkts[i]
+	peer := t.w.ports[o.id].peer
+	if peer == nil || !peer.up || o.why == packet.PortDown {
+		o.lose(packet.PortDown, 1)
+		return
+	}
+	o.c.copies.Add(1)
+	o.c.Packets.Add(1)
+	o.c.Bytes.Add(uint64(p.Len))
+	in := &t.tx[peer.id].tc.in
+	in.Packets.Add(1)
+	in.Bytes.Add(uint64(p.Len))
+	t.stats.recirc.Add(1)
+	if depth+1 >= maxPatches {
+		in.drops[packet.PatchLoop].Add(1)
+		return
+	}
+	t.one(i, peer, t.decide(peer, p), in, depth+1)
+}

@@ -1,0 +1,85 @@
+package datapath
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// Idle tells whether all poll threads sleep.
+func (d *Datapath) Idle() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.threads {
+		if !t.asleep.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// A collection stops the poll threads for up to a millisecond, so the collector runs
+// when that hurts nobody. The program turns it off (debug.SetGCPercent(-1)),
+// sets a memory limit, at which the runtime collects whatever happens, and starts a
+// Collector, which collects when the poll threads are idle and there is
+// something to gain, and else when 70 % of the limit is reached. Poll threads
+// allocate nothing, so with thrifty control code that is rare.
+
+const (
+	collectEvery = 2 * time.Second
+	collectGain  = 4 << 20 // bytes allocated since the last collection that make one worthwhile
+	collectPart  = 70      // percent of the limit
+)
+
+// Collector is the policy when to collect garbage.
+type Collector struct {
+	quit chan struct{}
+	done chan struct{}
+}
+
+// StartCollector takes the garbage collector over: it sets the memory limit to limit
+// bytes and collects when idle says that nothing is going on, or the limit is
+// near.
+func StartCollector(limit int64, idle func() bool) *Collector {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(limit)
+	c := &Collector{quit: make(chan struct{}), done: make(chan struct{})}
+	go c.run(uint64(limit), idle)
+	return c
+}
+
+func (c *Collector) run(limit uint64, idle func() bool) {
+	defer close(c.done)
+	t := time.NewTicker(collectEvery)
+	defer t.Stop()
+	read := func() (heap, total uint64) {
+		s := []metrics.Sample{
+			{Name: "/memory/classes/heap/objects:bytes"},
+			{Name: "/memory/classes/total:bytes"},
+			{Name: "/memory/classes/heap/released:bytes"},
+		}
+		metrics.Read(s)
+		return s[0].Value.Uint64(), s[1].Value.Uint64() - s[2].Value.Uint64()
+	}
+	after, _ := read()
+	for {
+		select {
+		case <-c.quit:
+			return
+		case <-t.C:
+		}
+		heap, total := read()
+		if heap > after+collectGain && (idle() || total > limit/100*collectPart) {
+			runtime.GC()
+			after, _ = read()
+		}
+	}
+}
+
+// Stop gives the collector back to the runtime's own policy.
+func (c *Collector) Stop() {
+	close(c.quit)
+	<-c.done
+	debug.SetGCPercent(100)
+}

@@ -1,0 +1,139 @@
+package datapath
+
+import "github.com/gvswitch/gvswitch/netdev"
+
+// bridgeView is what poll threads know of a bridge.
+type bridgeView struct {
+	table *macTable
+	flood []uint16 // ids of the ports that a flood reaches
+	bpdu  bool     // forward reserved multicast
+}
+
+// portView is what poll threads know of a port. Views never change: a new state
+// is a new view in a new snapshot.
+type portView struct {
+	br        *bridgeView
+	trunks    *vlanSet // nil: all VLANs
+	peer      *portView
+	faulter   netdev.Faulter // nil if the device is none
+	port      *Port          // and dev: to tell control code
+	dev       netdev.Device
+	id        uint16
+	native    uint16
+	mode      VLANMode // not VLANAuto
+	prio      PriorityTags
+	up        bool
+	protected bool
+}
+
+// vlanSet is a set of VLANs.
+type vlanSet [64]uint64
+
+func (s *vlanSet) add(v uint16)    { s[v>>6&63] |= 1 << (v & 63) }
+func (s *vlanSet) remove(v uint16) { s[v>>6&63] &^= 1 << (v & 63) }
+
+// vlans is a port's treatment of VLANs, ready to be used.
+type vlans struct {
+	mode   VLANMode
+	native uint16
+	all    bool
+	trunks vlanSet
+}
+
+// vlans resolves the settings as Open vSwitch does: a tag alone makes an access
+// port; a native VLAN other than 0 is always carried, and then VLAN 0 is not.
+func (c *PortConfig) vlans() vlans {
+	v := vlans{mode: c.VLANMode, all: true}
+	if c.Tag >= 0 {
+		v.native = uint16(c.Tag)
+	}
+	if v.mode == VLANAuto {
+		v.mode = VLANTrunk
+		if c.Tag >= 0 {
+			v.mode = VLANAccess
+		}
+	}
+	if v.mode == VLANAccess {
+		return v
+	}
+	if v.mode == VLANTrunk {
+		v.native = 0
+	}
+	if len(c.Trunks) > 0 {
+		v.all = false
+		for _, t := range c.Trunks {
+			v.trunks.add(uint16(t))
+		}
+	}
+	if v.mode != VLANTrunk && v.native != 0 {
+		if v.all {
+			v.all = false
+			for i := range v.trunks {
+				v.trunks[i] = ^uint64(0)
+			}
+		}
+		v.trunks.add(v.native)
+		v.trunks.remove(0)
+	}
+	return v
+}
+
+// views builds the views of all bridges and ports: what a snapshot shows.
+// d.mu is held.
+func (d *Datapath) views() []*portView {
+	bridges := map[*Bridge]*bridgeView{}
+	ports := make([]*portView, len(d.ports))
+	for _, p := range d.ports {
+		if p == nil || p.gone {
+			continue
+		}
+		b := bridges[p.br]
+		if b == nil {
+			p.br.table.setPorts(len(d.ports))
+			b = &bridgeView{table: p.br.table, bpdu: p.br.cfg.ForwardBPDU}
+			bridges[p.br] = b
+		}
+		v := p.cfg.vlans()
+		w := &portView{
+			br:        b,
+			port:      p,
+			dev:       p.dev,
+			id:        p.id,
+			mode:      v.mode,
+			native:    v.native,
+			prio:      p.cfg.PriorityTags,
+			up:        p.cfg.AdminUp,
+			protected: p.cfg.Protected,
+		}
+		if !v.all {
+			w.trunks = &v.trunks
+		}
+		w.faulter, _ = p.dev.(netdev.Faulter)
+		ports[p.id] = w
+	}
+	for _, p := range d.ports {
+		if p == nil || p.gone {
+			continue
+		}
+		w := ports[p.id]
+		ready := w.up
+		if q := d.peerOf(p); q != nil {
+			w.peer = ports[q.id]
+			ready = ready && w.peer.up
+		} else {
+			ready = ready && len(p.txLocks) > 0
+		}
+		if ready && !p.cfg.NoFlood {
+			w.br.flood = append(w.br.flood, p.id)
+		}
+	}
+	return ports
+}
+
+// queues are the queues that the threads may use.
+func (p *Port) queues() ([]netdev.RxQueue, []netdev.TxQueue) {
+	if p.dev == nil || p.faulted || p.gone {
+		return nil, nil
+	}
+	return p.dev.Queues()
+}
