@@ -165,6 +165,8 @@ func (i *Interface) claim() {
 	switch i.Kind {
 	case System, Internal, Tap, Veth:
 		i.Claims = append(i.Claims, "device "+i.Name)
+	case Dummy:
+		i.Claims = append(i.Claims, "dummy "+i.Name)
 	case VhostServer, VhostClient:
 		path := i.Options["vhost-server-path"]
 		if path == "" && i.Kind == VhostServer {

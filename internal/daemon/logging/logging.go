@@ -67,6 +67,27 @@ func (l *Log) Module(name string) *slog.Logger {
 	return slog.New(&handler{Handler: l.handler.WithAttrs([]slog.Attr{slog.String("module", name)}), level: l.levels.module(name)})
 }
 
+// Default returns a logger for slog.SetDefault: what comes from a logger of it with an attribute "module" belongs to that module.
+func (l *Log) Default() *slog.Logger {
+	return slog.New(&moduleHandler{Handler: l.Module("main").Handler(), log: l})
+}
+
+// moduleHandler changes to a module's own handler as soon as it learns which module it is for.
+type moduleHandler struct {
+	slog.Handler
+	log *Log
+}
+
+func (h *moduleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	for i, a := range attrs {
+		if a.Key == "module" {
+			others := append(attrs[:i:i], attrs[i+1:]...)
+			return h.log.Module(a.Value.String()).Handler().WithAttrs(others)
+		}
+	}
+	return &moduleHandler{Handler: h.Handler.WithAttrs(attrs), log: h.log}
+}
+
 // Reopen opens the log file anew, after it was moved away.
 func (l *Log) Reopen() error { return l.out.reopen() }
 

@@ -79,6 +79,26 @@ func TestReopen(t *testing.T) {
 	}
 }
 
+func TestDefault(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log")
+	l, err := New(Config{Level: "warn", File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	log := l.Default().With("module", "vhost-user", "port", "p0")
+	if err := l.Set("vhost-user:info"); err != nil {
+		t.Fatal(err)
+	}
+	log.Info("heard")
+	l.Default().Info("not heard")
+	l.Default().Warn("heard too")
+	got := read(t, file)
+	if strings.Count(got, "\n") != 2 || !strings.Contains(got, "msg=heard module=vhost-user port=p0") || !strings.Contains(got, `msg="heard too" module=main`) {
+		t.Errorf("log is %q", got)
+	}
+}
+
 func TestBadConfig(t *testing.T) {
 	for _, c := range []struct {
 		config Config

@@ -1,0 +1,108 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gvswitch/gvswitch/internal/daemon/desired"
+	"github.com/gvswitch/gvswitch/netdev"
+)
+
+// applyDevice makes the port's device what next says. When that fails the old device is there as before.
+func (p *port) applyDevice(next spec) error {
+	defer p.settleClaims()
+	if next.kind == desired.Patch {
+		p.closeDevice()
+		p.spec = next
+		return nil
+	}
+	switch {
+	case p.dev == nil:
+		return p.openDevice(next)
+	case p.spec.equal(next):
+		return nil
+	}
+	if a, ok := p.dev.(netdev.Adjuster); ok && p.spec.kind == next.kind {
+		err := a.Adjust(next.options)
+		if err == nil {
+			p.spec = next
+			p.log.Info("device adjusted")
+			return nil
+		}
+		if !errors.Is(err, netdev.ErrReopen) {
+			return err
+		}
+	}
+	if slices.ContainsFunc(next.claims, func(c string) bool { return slices.Contains(p.spec.claims, c) }) {
+		return p.replaceInPlace(next)
+	}
+	return p.replace(next)
+}
+
+// open makes a device.
+func (p *port) open(s spec) (netdev.Device, error) {
+	open := p.b.r.providers[s.kind]
+	if open == nil {
+		return nil, fmt.Errorf("type=%s: not available in this build", s.kind)
+	}
+	return open(p.name, s.options, p.b.r.dp)
+}
+
+func (p *port) openDevice(next spec) error {
+	dev, err := p.open(next)
+	if err != nil {
+		return err
+	}
+	p.dev, p.spec = dev, next
+	return p.attach()
+}
+
+// attach gives the device to the datapath, if the port is there already.
+func (p *port) attach() error {
+	if p.dp == nil {
+		return nil
+	}
+	return p.dp.Attach(p.dev)
+}
+
+// replace opens the new device before it closes the old one.
+func (p *port) replace(next spec) error {
+	dev, err := p.open(next)
+	if err != nil {
+		return err
+	}
+	p.closeDevice()
+	p.dev, p.spec = dev, next
+	p.log.Info("device replaced")
+	return p.attach()
+}
+
+// replaceInPlace closes the old device first, since both would have something that only one can have, and takes it up again if the new one
+// cannot be opened.
+func (p *port) replaceInPlace(next spec) error {
+	old := p.spec
+	p.closeDevice()
+	err := p.openDevice(next)
+	if err == nil {
+		p.log.Info("device reopened")
+		return nil
+	}
+	if back := p.openDevice(old); back != nil {
+		return fmt.Errorf("%w; and the device as it was cannot be had any more: %w", err, back)
+	}
+	return err
+}
+
+func (p *port) closeDevice() {
+	if p.dev == nil {
+		return
+	}
+	if p.dp != nil {
+		p.dp.Detach()
+	}
+	if err := p.dev.Close(); err != nil {
+		p.log.Warn("device closed with an error", "error", err)
+	}
+	p.dev, p.spec = nil, spec{}
+}

@@ -1,0 +1,155 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gvswitch/gvswitch/config/ovsdb"
+	"github.com/gvswitch/gvswitch/datapath"
+	"github.com/gvswitch/gvswitch/internal/daemon/desired"
+	"github.com/gvswitch/gvswitch/netdev"
+)
+
+// Results is what has become of a state, row by row, for the database.
+type Results struct {
+	Root       ovsdb.UUID
+	NextCfg    int64
+	Report     desired.Report // of the Open_vSwitch row
+	Bridges    []BridgeResult
+	Ports      []PortResult
+	Interfaces []InterfaceResult
+}
+
+// BridgeResult is what has become of a Bridge row.
+type BridgeResult struct {
+	UUID       ovsdb.UUID
+	DatapathID string // "" if it does not run
+	Report     desired.Report
+}
+
+// PortResult is what has become of a Port row.
+type PortResult struct {
+	UUID   ovsdb.UUID
+	Report desired.Report
+}
+
+// InterfaceResult is what has become of an Interface row.
+type InterfaceResult struct {
+	UUID     ovsdb.UUID
+	Name     string
+	Running  bool
+	OFPort   int // -1 if it does not run
+	Error    string
+	Warnings []string
+	Kind     desired.Kind // of what runs
+	DP       *datapath.Port
+	Info     netdev.Info
+	Resets   int64 // changes of the link state
+}
+
+// Results returns what has become of the state that was applied last.
+func (r *Reconciler) Results() *Results {
+	s := r.last
+	out := &Results{Root: s.Root, NextCfg: s.NextCfg, Report: s.Report}
+	if r.threadErr != "" {
+		out.Report.Errors = append(slices.Clone(out.Report.Errors), r.threadErr)
+	}
+	for _, want := range s.Bridges {
+		b := r.bridges[want.Name]
+		out.Bridges = append(out.Bridges, r.bridgeResult(want, b))
+		for _, p := range want.Ports {
+			if !p.UUID.IsZero() {
+				out.Ports = append(out.Ports, PortResult{UUID: p.UUID, Report: p.Report})
+			}
+			if p.Iface != nil {
+				r.addInterface(out, p.Iface, want.Name)
+			}
+			for _, i := range p.Refused {
+				r.addInterface(out, i, want.Name)
+			}
+		}
+	}
+	return out
+}
+
+func (r *Reconciler) bridgeResult(want *desired.Bridge, b *bridge) BridgeResult {
+	res := BridgeResult{UUID: want.UUID, Report: want.Report}
+	if want.Refused != "" {
+		res.Report.Errors = append(slices.Clone(res.Report.Errors), want.Refused)
+	}
+	if b == nil {
+		if why := r.failed[want.Name]; why != "" {
+			res.Report.Errors = append(slices.Clone(res.Report.Errors), why)
+		}
+		return res
+	}
+	if b.err != "" {
+		res.Report.Errors = append(slices.Clone(res.Report.Errors), b.err)
+	}
+	res.DatapathID = want.DatapathID
+	if res.DatapathID == "" {
+		res.DatapathID = b.datapathID()
+	}
+	return res
+}
+
+// datapathID is made of the address of the bridge's own device, as in OVS.
+func (b *bridge) datapathID() string {
+	mac := b.cfg.MAC
+	if p := b.ports[b.name]; mac == nil && p != nil && p.dev != nil {
+		mac = p.dev.Info().MAC
+	}
+	if mac == nil {
+		return ""
+	}
+	return "0000" + strings.ReplaceAll(mac.String(), ":", "")
+}
+
+func (r *Reconciler) addInterface(out *Results, i *desired.Interface, bridge string) {
+	if i.UUID.IsZero() {
+		return
+	}
+	res := InterfaceResult{UUID: i.UUID, Name: i.Name, OFPort: -1, Warnings: i.Report.Warnings}
+	var errs []string
+	if i.Refused != "" {
+		errs = append(errs, i.Refused)
+	}
+	errs = append(errs, i.Report.Errors...)
+	if why := r.failed[bridge]; why != "" && r.bridges[bridge] == nil {
+		errs = append(errs, "bridge "+bridge+": "+why)
+	}
+	if b := r.bridges[bridge]; b != nil {
+		if p := b.ports[i.Name]; p != nil {
+			faults := p.fill(&res)
+			if i.Refused == "" && p.err != "" && p.err != errNothing.Error() {
+				errs = append(errs, p.err)
+			}
+			errs = append(errs, faults...)
+		}
+		if b.err != "" && i.Name == b.name {
+			errs = append(errs, "bridge "+b.name+": "+b.err)
+		}
+	}
+	slices.Sort(errs)
+	res.Error = strings.Join(slices.Compact(errs), "; ")
+	out.Interfaces = append(out.Interfaces, res)
+}
+
+// fill adds what is known of a port that runs, and returns what its device says is wrong.
+func (p *port) fill(res *InterfaceResult) (errs []string) {
+	if p.dp == nil {
+		return errs
+	}
+	res.Running, res.OFPort, res.DP, res.Kind = true, int(p.dp.OFPort()), p.dp, p.spec.kind
+	res.Info = p.dp.Info()
+	if p.link != res.Info.Link {
+		p.link = res.Info.Link
+		p.resets++
+	}
+	res.Resets = p.resets
+	// A patch port that leads nowhere yet is half of a configuration, and has a warning.
+	if f := res.Info.Fault; f != "" && p.spec.kind != desired.Patch {
+		errs = append(errs, f)
+	}
+	return errs
+}
