@@ -88,3 +88,12 @@ func (s *Session) park() {
 	}
 	s.stop(s.ids)
 }
+
+// Restart serves all rings anew where they stand: the device's own settings
+// changed.
+func (s *Session) Restart() {
+	for i := range s.Vrings {
+		s.Vrings[i].stale, s.Vrings[i].broken = true, nil
+	}
+	s.sync()
+}

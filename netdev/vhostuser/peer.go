@@ -1,0 +1,162 @@
+package vhostuser
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
+)
+
+// peer is a connection to a front end, and the device that its session asks for.
+type peer struct {
+	d    *Device
+	conn *vhostuser.Conn
+	done chan struct{} // closed when the peer is gone with everything it had
+	dead atomic.Bool   // no ring may be served any more
+
+	mu      sync.Mutex // held while a message is obeyed
+	session *vhostuser.Session
+	memory  vhostuser.Memory
+	rings   map[int]*ring
+	channel int // for messages to the front end, -1 none
+	pace    bucket
+	offered uint64
+	asked   bool // what features there are
+	agreed  bool // on features
+}
+
+// attach makes a connection the device's peer, unless the device is closed or has one.
+func (d *Device) attach(c *net.UnixConn) *peer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.peer != nil {
+		return nil
+	}
+	p := &peer{d: d, conn: vhostuser.NewConn(c), done: make(chan struct{}), rings: map[int]*ring{}, channel: -1}
+	offer := d.offer()
+	p.session, p.offered = vhostuser.NewSession(offer, p), offer.Features
+	d.peer = p
+	d.view = view{connected: true}
+	return p
+}
+
+// end makes serve return. d.mu may be held.
+func (p *peer) end() {
+	p.dead.Store(true)
+	_ = p.conn.Close()
+}
+
+// serve obeys messages until the connection ends, and then takes everything
+// down. It tells why it ended, nil if the front end closed.
+func (p *peer) serve() (err error) {
+	p.d.info("guest connected")
+	p.d.wg.Go(p.watch)
+	// A region that vanishes raises SIGBUS. The rings' memory is read here, too.
+	debug.SetPanicOnFault(true)
+	var m vhostuser.Message
+	for err == nil {
+		var fds []int
+		if fds, err = p.conn.Read(&m); err == nil {
+			err = p.handle(&m, fds)
+		}
+	}
+	p.teardown()
+	if p.asked && !p.agreed {
+		p.d.warn("guest left without agreeing on features", fmt.Errorf("it may insist on others than %#x", p.offered))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, unix.ECONNRESET) {
+		return nil
+	}
+	return err
+}
+
+// handle obeys one message and answers it.
+func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
+	fds := make([]vhostuser.FD, len(nums))
+	for i, n := range nums {
+		fds[i] = vhostuser.Inspect(n)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.recoverFault(&err)
+	p.asked = p.asked || m.Request == vhostuser.GetFeatures
+	reply, has, err := p.session.Handle(m, fds)
+	if has {
+		if werr := p.conn.Write(&reply); err == nil && werr != nil {
+			err = fmt.Errorf("reply to %w", werr)
+		}
+	}
+	p.show()
+	return err
+}
+
+// recoverFault turns a fault in the guest's memory into an error.
+func (p *peer) recoverFault(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	f, ok := r.(interface{ Addr() uintptr })
+	if !ok || !p.d.OwnsAddr(f.Addr()) {
+		panic(r)
+	}
+	reason := fmt.Sprintf("guest memory at %#x vanished", f.Addr())
+	p.d.Fault(reason)
+	*err = errors.New(reason)
+}
+
+// show makes the session's state visible in Info. p.mu is held.
+func (p *peer) show() {
+	s := p.session
+	p.agreed = p.agreed || s.FeaturesSet
+	sizes := make([]uint32, 0, len(s.Vrings))
+	for i := range s.Vrings {
+		if n := s.Vrings[i].Num; n != 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	v := &p.d.view
+	v.features, v.protocol, v.sizes = s.Features, s.Protocol, sizes
+}
+
+// teardown gives up all that the peer had.
+func (p *peer) teardown() {
+	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.d.mu.Lock()
+	p.d.view.connected = false
+	p.d.mu.Unlock()
+	p.session.Close()
+	p.d.mu.Lock()
+	p.d.peer = nil
+	p.d.view.sizes = nil
+	p.d.mu.Unlock()
+	close(p.done)
+}
+
+// reconfigure lets a change of settings take effect.
+func (p *peer) reconfigure(rings, config bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead.Load() {
+		return
+	}
+	if rings {
+		p.session.Restart()
+	}
+	if config && p.channel >= 0 && p.session.Protocol&vhostuser.ProtoConfig != 0 {
+		// A front end that does not listen is not waited for.
+		m := vhostuser.Message{Request: vhostuser.ConfigChange, Flags: vhostuser.Version}
+		_ = unix.Sendto(p.channel, m.AppendTo(nil), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+	}
+}

@@ -1,0 +1,161 @@
+package vhostuser
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
+	"github.com/gvswitch/gvswitch/internal/virtio"
+	"github.com/gvswitch/gvswitch/netdev"
+)
+
+// ring is a vring that is served.
+type ring struct {
+	split *virtio.Split
+	rx    *rxQueue // one of the two
+	tx    *txQueue
+	state vhostuser.RunState
+	kick  vhostuser.FD
+	avail uintptr // host address of the available ring
+	base  uint16  // where it started
+	moved bool    // the guest made something available since
+}
+
+// Start implements vhostuser.Device. p.mu is held.
+func (p *peer) Start(starts []vhostuser.RingStart) []error {
+	errs := make([]error, len(starts))
+	if !p.pace.take(p.d.pause) || p.dead.Load() {
+		for i := range errs {
+			errs[i] = errors.New("the port is being closed")
+		}
+		return errs
+	}
+	for i := range starts {
+		if r, err := p.build(&starts[i]); err != nil {
+			errs[i] = fmt.Errorf("vring %d: %w", starts[i].Index, err)
+		} else {
+			p.rings[starts[i].Index] = r
+		}
+	}
+	p.publish()
+	return errs
+}
+
+// Stop implements vhostuser.Device. p.mu is held.
+func (p *peer) Stop(indices []int) []uint16 {
+	var gone []*ring
+	for _, i := range indices {
+		gone = append(gone, p.rings[i])
+		delete(p.rings, i)
+	}
+	p.publish()
+	next := make([]uint16, len(gone))
+	for i, r := range gone {
+		next[i] = r.split.NextAvail()
+		if r.rx != nil {
+			r.rx.close()
+		} else {
+			r.tx.close()
+		}
+	}
+	return next
+}
+
+// build makes the queue that serves a vring.
+func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
+	v := &s.Vring
+	p.d.mu.Lock()
+	set := p.d.set
+	p.d.mu.Unlock()
+	fromGuest := s.Index%2 == 1
+	c := virtio.SplitConfig{
+		Size: int(v.Num), Features: s.Features, Mem: p.memory.Guest(), Base: v.Base, DeviceWrites: !fromGuest,
+	}
+	desc, avail, used := virtio.SplitSizes(c.Size)
+	for _, part := range []struct {
+		host *uintptr
+		addr uint64
+		size int
+		name string
+	}{{&c.Desc, v.Desc, desc, "descriptor table"}, {&c.Avail, v.Avail, avail, "available ring"}, {&c.Used, v.Used, used, "used ring"}} {
+		host, ok := p.memory.User().Translate(part.addr, uint64(part.size))
+		if !ok {
+			return nil, fmt.Errorf("%s of %d bytes at %#x is not in one memory region", part.name, part.size, part.addr)
+		}
+		*part.host = host
+	}
+	for _, fd := range []int{v.Kick.Num, v.Call.Num} {
+		if fd >= 0 {
+			if err := unix.SetNonblock(fd, true); err != nil {
+				return nil, fmt.Errorf("descriptor: %w", err)
+			}
+		}
+	}
+	split, err := virtio.NewSplit(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &ring{split: split, state: s.State, kick: v.Kick, avail: c.Avail, base: v.Base}
+	rc := ringConfig{
+		split: split, kickFD: v.Kick.Num, callFD: v.Call.Num, features: s.Features,
+		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,
+	}
+	if fromGuest {
+		r.rx, err = newRxQueue(rc)
+	} else {
+		r.tx, err = newTxQueue(rc)
+	}
+	return r, err
+}
+
+// publish makes the served rings the device's queues and returns when no poll thread
+// uses others. A peer that is dead has none.
+func (p *peer) publish() {
+	var rx []netdev.RxQueue
+	var tx []netdev.TxQueue
+	link := false
+	running := func(i int) bool { r := p.rings[i]; return r != nil && r.state == vhostuser.Running }
+	if !p.dead.Load() {
+		for _, i := range slices.Sorted(maps.Keys(p.rings)) {
+			if r := p.rings[i]; r.rx != nil {
+				rx = append(rx, r.rx)
+			} else {
+				tx = append(tx, r.tx)
+			}
+			link = link || i%2 == 0 && running(i) && running(i+1)
+		}
+	}
+	d := p.d
+	d.mu.Lock()
+	if p.dead.Load() { // it died meanwhile, and Fault has said so already
+		rx, tx, link = nil, nil, false
+	}
+	was := d.link
+	d.rx, d.tx, d.link = rx, tx, link
+	if len(rx)+len(tx) > 0 {
+		d.fault = ""
+	}
+	d.mu.Unlock()
+	if link != was {
+		d.info("link", "up", link, "rx_queues", len(rx), "tx_queues", len(tx))
+	}
+	d.changed()
+}
+
+// watch looks, now and then, whether a guest that rings its bell also puts something
+// into its ring. If not, it has another memory than the one it gave us.
+func (p *peer) watch() {
+	for p.d.pauseOr(p.done, watchEvery) {
+		if p.d.notShared(p) {
+			p.d.log.Warn("guest memory seems not to be shared", "hint", notSharedHint)
+		}
+	}
+}
+
+// availIdx is the guest's available index.
+func (r *ring) availIdx() uint16 { return mem.Load16Acquire(r.avail + 2) }

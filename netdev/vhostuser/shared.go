@@ -1,0 +1,80 @@
+package vhostuser
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
+)
+
+const (
+	watchEvery    = 2 * time.Second
+	notSharedHint = "the guest notifies, but its receive ring stays as it was: its memory may not be shared (QEMU: memory-backend-file or memory-backend-memfd with share=on, for all of its memory)"
+)
+
+// notShared looks for the mark of memory that is not shared: the kick descriptor
+// of a receive ring, which nobody else reads, has been written to, and
+// the ring's available index is still what it was. It tells whether that is news.
+func (d *Device) notShared(p *peer) (news bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	debug.SetPanicOnFault(true)
+	var err error
+	defer p.recoverFault(&err)
+	suspect := false
+	for _, r := range p.rings {
+		if r.tx == nil || r.moved || r.state != vhostuser.Running {
+			continue
+		}
+		if r.availIdx() != r.base || r.split.NextAvail() != r.base {
+			r.moved = true
+		} else if kicks(r.kick) > 0 {
+			suspect = true
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	news = suspect && d.view.hint == ""
+	d.view.hint = ""
+	if suspect {
+		d.view.hint = notSharedHint
+	}
+	return news
+}
+
+// kicks is how often an eventfd was written to since it was last read, without
+// reading it.
+func kicks(fd vhostuser.FD) uint64 {
+	if fd.Num < 0 || fd.Kind != vhostuser.KindEventFD {
+		return 0
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd.Num))
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(b) {
+		if rest, ok := bytes.CutPrefix(line, []byte("eventfd-count:")); ok {
+			n, _ := strconv.ParseUint(string(bytes.TrimSpace(rest)), 16, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// pauseOr waits for t and reports true; or false when the device is closed or
+// done is.
+func (d *Device) pauseOr(done <-chan struct{}, t time.Duration) bool {
+	timer := time.NewTimer(t)
+	defer timer.Stop()
+	select {
+	case <-d.quit:
+	case <-done:
+	case <-timer.C:
+		return true
+	}
+	return false
+}
