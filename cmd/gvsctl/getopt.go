@@ -111,7 +111,7 @@ func (p *parsed) short(args []string, options []option) (int, error) {
 
 func (p *parsed) add(o *option, value string, hasValue bool) {
 	if o.local {
-		p.locals = append(p.locals, vsctl.LocalOption{Name: "--" + o.name, Value: value})
+		p.locals = append(p.locals, vsctl.LocalOption{Name: "--" + o.name, Value: value, HasValue: hasValue})
 		return
 	}
 	word := "--" + o.name

@@ -81,7 +81,10 @@ func (c *Command) String() string {
 }
 
 // LocalOption is an option that stood among the global ones and belongs to the first command.
-type LocalOption struct{ Name, Value string }
+type LocalOption struct {
+	Name, Value string
+	HasValue    bool
+}
 
 var errNoCommand = errors.New("missing command name (use --help for help)")
 
@@ -125,7 +128,7 @@ func parseCommand(words []string, local []LocalOption) (*Command, error) {
 		return nil
 	}
 	for _, o := range local {
-		if err := add(o.Name, o.Name, o.Value, o.Value != ""); err != nil {
+		if err := add(o.Name, o.Name, o.Value, o.HasValue); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/gvswitch/gvswitch/config/ovsdb"
 )
 
 // Style says how tables (of list and find) are printed; see ovs-vsctl(8), "Table Formatting Options".
@@ -165,12 +167,45 @@ func (t *table) printJSON(b *bytes.Buffer, s Style) {
 
 // writeJSON writes v on one line, or indented, with a final newline.
 func writeJSON(b *bytes.Buffer, v any, pretty bool) {
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if pretty {
-		e.SetIndent("", "  ")
-	}
-	if err := e.Encode(v); err != nil {
+	raw, err := ovsdb.EncodeJSON(v)
+	if err != nil {
 		panic(fmt.Sprintf("vsctl: cannot encode output: %v", err)) // made of strings and of JSON that was encoded before
 	}
+	if pretty {
+		raw = indentJSON(raw)
+	}
+	b.Write(raw)
+	b.WriteByte('\n')
+}
+
+// indentJSON is --pretty: each member and element on a line of its own, closing brackets at the end of the last one's.
+func indentJSON(raw []byte) []byte {
+	var b bytes.Buffer
+	depth, quoted := 0, false
+	line := func() { b.WriteString("\n" + strings.Repeat("  ", depth)) }
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		b.WriteByte(c)
+		switch {
+		case c == '\\' && quoted:
+			i++
+			b.WriteByte(raw[i])
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case (c == '{' || c == '[') && raw[i+1] == c+2: // empty; closing brackets stand two after the opening ones in ASCII
+			i++
+			b.WriteByte(raw[i])
+		case c == '{' || c == '[':
+			depth++
+			line()
+		case c == '}' || c == ']':
+			depth--
+		case c == ',':
+			line()
+		case c == ':':
+			b.WriteByte(' ')
+		}
+	}
+	return b.Bytes()
 }

@@ -33,7 +33,7 @@ type Database interface {
 	// Wait returns when the content is newer than the one with number seen.
 	Wait(ctx context.Context, seen uint64) error
 	// Transact runs operations (RFC 7047 section 5.2) in a transaction. The reply has a result for each operation, and one more if the
-	// commit failed. All changes that it made are in the next Snapshot.
+	// commit failed.
 	Transact(ctx context.Context, ops []any) ([]json.RawMessage, error)
 }
 
