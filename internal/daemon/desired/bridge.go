@@ -79,7 +79,7 @@ func (r *reader) bridgePorts(b *Bridge) {
 		b.Ports = append(b.Ports, impliedLocal(b))
 	}
 	for _, p := range b.Ports {
-		if p.Local {
+		if p.Local && p.Iface != nil {
 			localInterface(p.Iface, b)
 		}
 	}
