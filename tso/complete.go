@@ -48,7 +48,7 @@ func Complete(p *packet.Packet) bool {
 func addTail(a *checksum.Acc, p *packet.Packet) {
 	segs := p.Segs()
 	for i := range segs {
-		a.AddMem(segs[i].Addr, int(segs[i].Len))
+		a.Add(mem.Bytes(segs[i].Addr, int(segs[i].Len)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package tso
 
 import (
+	"github.com/gvswitch/gvswitch/internal/checksum"
 	"github.com/gvswitch/gvswitch/internal/hdr"
 	"github.com/gvswitch/gvswitch/packet"
 )
@@ -110,12 +111,14 @@ func (l *layout) findV6(p *packet.Packet) bool {
 func (l *layout) pseudo(head []byte, n int) uint16 {
 	if l.version == 4 {
 		if h := hdr.IPv4At(head, l.l3); h != nil {
-			return h.PseudoSum(l.proto, n)
+			src, dst := h.Addresses()
+			return checksum.PseudoV4(src, dst, l.proto, uint16(n))
 		}
 		return 0
 	}
 	if h := hdr.IPv6At(head, l.l3); h != nil {
-		return h.PseudoSum(l.proto, n)
+		src, dst := h.Addresses()
+		return checksum.PseudoV6(src, dst, l.proto, uint32(n))
 	}
 	return 0
 }

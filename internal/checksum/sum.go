@@ -1,10 +1,6 @@
 package checksum
 
-import (
-	"math/bits"
-
-	"github.com/gvswitch/gvswitch/internal/mem"
-)
+import "math/bits"
 
 // Sum is initial plus the sum of b. An odd last byte counts as the high half of
 // a word, as if a zero byte followed.
@@ -40,9 +36,6 @@ func (a *Acc) addShifted(b []byte) {
 	s := bits.ReverseBytes16(uint16(reduce(kernel(b, 0))))
 	a.sum = addCarry(a.sum, uint64(s))
 }
-
-// AddMem appends the n bytes at addr: a segment of a lent tail.
-func (a *Acc) AddMem(addr uintptr, n int) { a.Add(mem.Bytes(addr, n)) }
 
 // Sum is the sum of all that came so far.
 func (a *Acc) Sum() uint16 { return fold(a.sum) }

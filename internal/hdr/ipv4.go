@@ -1,10 +1,6 @@
 package hdr
 
-import (
-	"encoding/binary"
-
-	"github.com/gvswitch/gvswitch/internal/checksum"
-)
+import "encoding/binary"
 
 // Lengths of an IPv4 header, in bytes: without options and with all of them.
 const (
@@ -99,7 +95,5 @@ func (h *IPv4) SetSrc(v uint32) { binary.BigEndian.PutUint32(h[12:16], v) }
 // SetDst changes the destination address.
 func (h *IPv4) SetDst(v uint32) { binary.BigEndian.PutUint32(h[16:20], v) }
 
-// PseudoSum is the sum of the pseudo header for n bytes of proto.
-func (h *IPv4) PseudoSum(proto uint8, n int) uint16 {
-	return checksum.PseudoV4((*[4]byte)(h[12:16]), (*[4]byte)(h[16:20]), proto, uint16(n))
-}
+// Addresses are source and destination as bytes, for a pseudo header.
+func (h *IPv4) Addresses() (src, dst *[4]byte) { return (*[4]byte)(h[12:16]), (*[4]byte)(h[16:20]) }

@@ -1,10 +1,6 @@
 package hdr
 
-import (
-	"encoding/binary"
-
-	"github.com/gvswitch/gvswitch/internal/checksum"
-)
+import "encoding/binary"
 
 // IPv6Len is the length of the fixed IPv6 header, in bytes.
 const IPv6Len = 40
@@ -77,7 +73,5 @@ func (h *IPv6) SetDst(hi, lo uint64) {
 	binary.BigEndian.PutUint64(h[32:40], lo)
 }
 
-// PseudoSum is the sum of the pseudo header for n bytes of proto.
-func (h *IPv6) PseudoSum(proto uint8, n int) uint16 {
-	return checksum.PseudoV6((*[16]byte)(h[8:24]), (*[16]byte)(h[24:40]), proto, uint32(n))
-}
+// Addresses are source and destination as bytes, for a pseudo header.
+func (h *IPv6) Addresses() (src, dst *[16]byte) { return (*[16]byte)(h[8:24]), (*[16]byte)(h[24:40]) }

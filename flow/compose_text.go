@@ -102,7 +102,8 @@ func (k *Key) frame4(c *kind, payload []byte) []byte {
 	h.SetSrc(k.IPv4Src())
 	h.SetDst(k.IPv4Dst())
 	h.SetChecksum(^checksum.Sum(b, 0))
-	k.finish(c, l4, h.PseudoSum(k.IPProto(), len(l4)))
+	src, dst := h.Addresses()
+	k.finish(c, l4, checksum.PseudoV4(src, dst, k.IPProto(), uint16(len(l4))))
 	return append(b, l4...)
 }
 
@@ -126,7 +127,8 @@ func (k *Key) frame6(c *kind, payload []byte) []byte {
 	h.SetHopLimit(k.TTL())
 	h.SetSrc(k.IPv6Src())
 	h.SetDst(k.IPv6Dst())
-	k.finish(c, l4, h.PseudoSum(k.IPProto(), len(l4)))
+	src, dst := h.Addresses()
+	k.finish(c, l4, checksum.PseudoV6(src, dst, k.IPProto(), uint32(len(l4))))
 	return append(b, l4...)
 }
 
