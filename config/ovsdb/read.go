@@ -56,10 +56,14 @@ func (d Datum) StringMap() map[string]string {
 	return m
 }
 
-// MapValue returns the value of a string key in a map, as text.
+// MapValue returns the value of a string key in a map, as text, and "" if it
+// is not there.
 func (d Datum) MapValue(key string) (string, bool) {
 	v, ok := d.Get(Str(key))
-	return v.String(), ok
+	if !ok {
+		return "", false
+	}
+	return v.String(), true
 }
 
 func (d Datum) first() Atom {
