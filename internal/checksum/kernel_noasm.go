@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package checksum
 
 // kernel is the fastest implementation of sumGeneric's contract on this machine.
