@@ -30,10 +30,11 @@ func (c *clock) at(t uint64) int64 {
 func (c *clock) now() int64 { return c.at(cpu.Cycles()) }
 
 // Warp moves the datapath's time forward, for tests that cannot wait for
-// addresses to age.
+// addresses to age. When it returns, all threads have the new time.
 func (d *Datapath) Warp(ms int64) {
 	d.clock.warp.Add(ms)
 	d.control.tick()
+	d.Synchronize()
 }
 
 // minFlush is the shortest time between two invalidations of the caches that

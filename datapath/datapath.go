@@ -48,6 +48,7 @@ func New(c Config) *Datapath {
 		byDev:   map[netdev.Device]*Port{},
 	}
 	d.clock.init()
+	d.loss.last.Store(-minFlush)
 	d.events.init()
 	d.control.start(d)
 	// Without cores to pin to, nothing can fail but what is fatal anyway.

@@ -24,11 +24,12 @@ type fake struct {
 	tx     []netdev.TxQueue
 	out    [][]byte // frames sent, in order
 	offl   []offload
-	full   bool // the receiver takes nothing
+	index  []uint16 // in the burst
+	full   bool     // the receiver takes nothing
 	faults []string
 	owns   func(addr uintptr) bool
 	caps   netdev.TxCaps
-	panicT any // Send panics
+	onSend func()
 }
 
 type offload struct {
@@ -189,8 +190,8 @@ func (q *fakeTx) Send(b *packet.Burst, list []uint16, st *netdev.TxStats) {
 	d := q.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.panicT != nil {
-		panic(d.panicT)
+	if d.onSend != nil {
+		d.onSend()
 	}
 	for _, i := range list {
 		p := &b.Pkts[i]
@@ -200,6 +201,7 @@ func (q *fakeTx) Send(b *packet.Burst, list []uint16, st *netdev.TxStats) {
 		}
 		d.out = append(d.out, p.AppendTo(nil))
 		d.offl = append(d.offl, offload{p.Flags, p.GSOType, p.GSOSize})
+		d.index = append(d.index, i)
 		st.Packets.Add(1)
 		st.Bytes.Add(uint64(p.Len))
 	}
@@ -210,7 +212,7 @@ func (d *fake) sent() [][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := d.out
-	d.out, d.offl = nil, nil
+	d.out, d.offl, d.index = nil, nil, nil
 	return out
 }
 

@@ -124,19 +124,25 @@ func (t *thread) edit(i int, act action) bool {
 	return edit(&t.burst.Pkts[i], act)
 }
 
-// clone makes a copy of packet i's head, sending what is on the lists if the arena
-// is full. Packets up to hi are in use by the caller; -1: no room at all.
-func (t *thread) clone(i, hi int) int {
-	j, ok := t.burst.Clone(i)
-	if !ok {
+// clone makes a copy of packet i's head. If there is no room for free more after it,
+// what is on the lists is sent first. Packets up to hi are in use by the caller
+// and those that called it; -1: no room at all.
+func (t *thread) clone(i, hi, free int) int {
+	if t.burst.Free() <= free {
 		t.flush()
 		t.burst.Reclaim(max(hi+1, t.received))
-		if j, ok = t.burst.Clone(i); !ok {
-			return -1
-		}
+	}
+	j, ok := t.burst.Clone(i)
+	if !ok {
+		return -1
 	}
 	return j
 }
+
+// behindPatch is how many heads a flood may need behind a patch while what it
+// has so far is in use: one for itself and three ways to look, in each
+// further bridge.
+const behindPatch = 4 * maxPatches
 
 // flood sends packet i, which came in at v, to every other port of the bridge that
 // carries its VLAN. There is one head for each way that the frame must look;
@@ -164,7 +170,7 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 				h = &heads[(op<<1|1)&7]
 			}
 			if *h == 0 {
-				if j = t.clone(i, hi); j < 0 {
+				if j = t.clone(i, hi, 0); j < 0 {
 					out.lose(packet.NoMemory, 1)
 					continue
 				}
@@ -181,7 +187,7 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 			t.push(out, j)
 			continue
 		}
-		if j = t.clone(j, hi); j < 0 { // the other bridge may change it
+		if j = t.clone(j, hi, behindPatch); j < 0 { // the other bridge may change it
 			out.lose(packet.NoMemory, 1)
 			continue
 		}

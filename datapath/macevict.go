@@ -107,8 +107,8 @@ func (t *macTable) expire(limit uint32) int {
 	}
 }
 
-// flushPort removes all addresses of a port, static ones too.
-func (t *macTable) flushPort(port uint16) {
+// flushPort removes all addresses of a port, or all but static ones.
+func (t *macTable) flushPort(port uint16, static bool) {
 	t.mu.lock()
 	defer t.mu.unlock()
 	if int(port) < len(t.lists) {
@@ -116,7 +116,7 @@ func (t *macTable) flushPort(port uint16) {
 			t.remove(int(t.lists[port].head - 1))
 		}
 	}
-	if t.stats.Static == 0 {
+	if t.stats.Static == 0 || !static {
 		return
 	}
 	for i := range t.links {

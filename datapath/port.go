@@ -145,11 +145,14 @@ func (p *Port) Configure(c PortConfig) error {
 	} else if q := p.br.ofport(c.OFPort); q != nil && q != p {
 		return fmt.Errorf("port %q: port number %d is taken by %q", p.name, c.OFPort, q.name)
 	}
-	old := p.cfg
+	old, peer := p.cfg, d.peerOf(p)
 	p.cfg = c.clone()
 	d.apply()
 	if old.vlans() != p.cfg.vlans() || old.Peer != c.Peer {
 		p.flushMACs()
+	}
+	if peer != nil && old.Peer != c.Peer {
+		peer.flushMACs()
 	}
 	return nil
 }
@@ -163,6 +166,7 @@ func (p *Port) Remove() {
 	if p.gone {
 		return
 	}
+	peer := d.peerOf(p)
 	p.gone = true
 	if p.dev != nil {
 		delete(d.byDev, p.dev)
@@ -176,8 +180,11 @@ func (p *Port) Remove() {
 	}
 	// The id stays taken until no thread knows it any more.
 	d.apply()
-	p.br.table.flushPort(p.id)
+	p.br.table.flushPort(p.id, true)
 	d.loss.now()
+	if peer != nil {
+		peer.flushMACs()
+	}
 	d.gone.add(p.counters.totals())
 	d.ports[p.id] = nil
 }
@@ -208,9 +215,9 @@ func (p *Port) Info() netdev.Info {
 	return i
 }
 
-// flushMACs forgets the addresses learned at the port. d.mu is held.
+// flushMACs forgets the addresses that were learned at the port. d.mu is held.
 func (p *Port) flushMACs() {
-	p.br.table.flushPort(p.id)
+	p.br.table.flushPort(p.id, false)
 	p.d.loss.now()
 }
 

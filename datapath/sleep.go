@@ -157,7 +157,7 @@ func (s *sleeper) add(fd int) bool {
 // so that the runtime may give the processor to somebody else.
 func (t *thread) wait() {
 	s := &t.sleep
-	start := cpu.Cycles()
+	t.stats.since.Store(cpu.Cycles())
 	t.asleep.Store(true)
 	for t.mayWait() {
 		n, err := unix.EpollWait(s.epfd, s.events[:], -1)
@@ -172,7 +172,7 @@ func (t *thread) wait() {
 		break
 	}
 	t.asleep.Store(false)
-	t.stats.slept(cpu.Cycles() - start)
+	t.stats.slept(cpu.Cycles())
 }
 
 // mayWait tells whether nothing came for the thread until it said that it sleeps;
@@ -193,7 +193,7 @@ func (t *thread) restTimed(got int) {
 	if s.step <= 0 {
 		return
 	}
-	start := cpu.Cycles()
+	t.stats.since.Store(cpu.Cycles())
 	t.asleep.Store(true)
 	if t.mayWait() {
 		ts := unix.NsecToTimespec(int64(s.step))
@@ -201,7 +201,7 @@ func (t *thread) restTimed(got int) {
 	}
 	t.asleep.Store(false)
 	t.last = cpu.Cycles()
-	t.stats.slept(t.last - start)
+	t.stats.slept(t.last)
 }
 
 // waker wakes a sleeping thread.

@@ -11,7 +11,7 @@ import (
 type Drops [packet.NumDropReasons]uint64
 
 // Total is the sum over all reasons.
-func (d *Drops) Total() uint64 {
+func (d Drops) Total() uint64 {
 	var n uint64
 	for _, v := range d {
 		n += v

@@ -20,6 +20,7 @@ type threadCounts struct {
 	txPackets, txBatches   mem.Counter
 	over200us, over1ms     mem.Counter
 	longest                atomic.Uint64 // cycles; the only one that control code writes too
+	since                  atomic.Uint64 // when the sleep that goes on began, 0: none
 	cycles                 counterHist
 	perBurst               counterHist
 	perPacket              counterHist
@@ -60,18 +61,24 @@ func (s *threadCounts) worked(packets int, cycles uint64) {
 	}
 }
 
-func (s *threadCounts) slept(cycles uint64) {
+// slept notes the end of a sleep at now.
+func (s *threadCounts) slept(now uint64) {
+	s.sleepCycles.Add(now - s.since.Load())
+	s.since.Store(0)
 	s.sleeps.Add(1)
-	s.sleepCycles.Add(cycles)
 }
 
 func (s *threadCounts) load() ThreadStats {
+	asleep := s.sleepCycles.Load()
+	if since := s.since.Load(); since != 0 {
+		asleep += cpu.Cycles() - since
+	}
 	r := ThreadStats{
 		Iterations: s.iterations.Load(),
 		Busy:       s.busy.Load(),
 		Idle:       s.idle.Load(),
 		Sleeps:     s.sleeps.Load(),
-		SleepTime:  cpu.Duration(s.sleepCycles.Load()),
+		SleepTime:  cpu.Duration(asleep),
 		Packets:    s.packets.Load(),
 		Bursts:     s.bursts.Load(),
 		Recirc:     s.recirc.Load(),
@@ -99,7 +106,7 @@ func (s *ThreadStats) sub(o *ThreadStats) {
 	s.Busy -= o.Busy
 	s.Idle -= o.Idle
 	s.Sleeps -= o.Sleeps
-	s.SleepTime -= o.SleepTime
+	s.SleepTime -= min(o.SleepTime, s.SleepTime)
 	s.Packets -= o.Packets
 	s.Bursts -= o.Bursts
 	s.Recirc -= o.Recirc

@@ -33,5 +33,8 @@ func (b *Burst) Clone(i int) (int, bool) {
 	return j, true
 }
 
+// Free is how many clones there is room for.
+func (b *Burst) Free() int { return len(b.Pkts) - b.n }
+
 // Reclaim frees all packets but the first n: nobody uses the clones any more.
 func (b *Burst) Reclaim(n int) { b.n = n }

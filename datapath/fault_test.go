@@ -1,0 +1,191 @@
+package datapath
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/packet"
+)
+
+// shared is a guest's memory: a memfd that its owner may truncate.
+type shared struct {
+	fd int
+	b  []byte
+}
+
+func newShared(t *testing.T) *shared {
+	fd, err := unix.MemfdCreate("guest", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Ftruncate(fd, 1<<16); err != nil {
+		t.Fatal(err)
+	}
+	b, err := unix.Mmap(fd, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Munmap(b)
+		_ = unix.Close(fd)
+	})
+	return &shared{fd, b}
+}
+
+func (s *shared) vanish() {
+	if err := unix.Ftruncate(s.fd, 0); err != nil {
+		panic(err)
+	}
+}
+
+func (s *shared) owns(a uintptr) bool { return a-mem.AddrOf(s.b) < uintptr(len(s.b)) }
+
+func (s *shared) touch() { s.b[0]++ }
+
+// Memory that vanishes stops its owner and nobody else, whatever the thread was
+// doing with it.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		owner string
+		setup func(s *shared, in, out *fake)
+	}{
+		{"in Recv", "in", func(s *shared, in, _ *fake) {
+			in.queue(0).hook = func(*packet.Burst) { s.vanish(); s.touch() }
+		}},
+		{"in Send, the lender's", "in", func(s *shared, in, _ *fake) {
+			in.queue(0).hook = func(b *packet.Burst) {
+				b.Pkts[0].AddSeg(mem.AddrOf(s.b[100:]), 1000)
+				s.vanish()
+			}
+		}},
+		{"in Send, the receiver's", "out", func(s *shared, _, out *fake) {
+			n := 0
+			out.onSend = func() {
+				if n++; n == 2 {
+					s.vanish()
+					s.touch()
+				}
+			}
+		}},
+		{"in software checksumming", "in", func(s *shared, in, out *fake) {
+			out.caps.Csum = false
+			in.queue(0).hook = func(b *packet.Burst) {
+				p := &b.Pkts[0]
+				p.AddSeg(mem.AddrOf(s.b[100:]), 1000)
+				p.Flags, p.CsumStart, p.CsumOffset = packet.CsumPartial, 34, 16
+				s.vanish()
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, cpus := range [][]int{nil, {0, 1}} {
+				d, b := newSwitch(t)
+				if err := d.SetThreads(ThreadConfig{CPUs: cpus}); err != nil {
+					t.Fatal(err)
+				}
+				stopped := make(chan string, 10)
+				d.OnPortFault(func(p *Port, reason string) { stopped <- p.Name() + ": " + reason })
+				s := newShared(t)
+				in, out := newFake(t, 1), newFake(t, 1)
+				c.setup(s, in, out)
+				if c.owner == "in" {
+					in.owns = s.owns
+				} else {
+					out.owns = s.owns
+				}
+				plugDev(t, b, "in", trunk, faulty{in})
+				po := plugDev(t, b, "out", trunk, faulty{out})
+				_, d3 := plug(t, b, "p3", trunk)
+				_, d4 := plug(t, b, "p4", trunk)
+				if err := b.AddStaticMAC(po, 0, mac(2)); err != nil {
+					t.Fatal(err)
+				}
+				in.send(eth(2, 1), eth(2, 1))
+				if c.owner == "out" {
+					settle(t, in)
+					in.send(eth(2, 1), eth(2, 1))
+				}
+				got := <-stopped
+				if !strings.HasPrefix(got, c.owner+": memory vanished") {
+					t.Fatalf("stopped %q", got)
+				}
+				// Others go on.
+				d3.send(eth(-1, 3))
+				settle(t, d3)
+				d4.send(eth(3, 4))
+				settle(t, d4)
+				if d3.count() != 1 {
+					t.Error("ports that have nothing to do with it do not work")
+				}
+				checkConservation(t, d)
+				var lost uint64
+				for _, p := range b.Ports() {
+					s := p.Stats()
+					lost += s.RxDrops[packet.PortFault] + s.TxDrops[packet.PortFault]
+				}
+				if lost == 0 {
+					t.Error("nothing counted as port_fault")
+				}
+				if len(in.faults)+len(out.faults) != 1 {
+					t.Errorf("told %q %q", in.faults, out.faults)
+				}
+			}
+		})
+	}
+}
+
+// A device that was faulted and has a peer again works again.
+func TestFaultAndReturn(t *testing.T) {
+	d, b := newSwitch(t)
+	stopped := make(chan string, 10)
+	d.OnPortFault(func(p *Port, reason string) { stopped <- reason })
+	s := newShared(t)
+	in := newFake(t, 1)
+	in.owns = s.owns
+	in.queue(0).hook = func(*packet.Burst) { s.vanish(); s.touch() }
+	dev := faulty{in}
+	p := plugDev(t, b, "in", trunk, dev)
+	_, out := plug(t, b, "out", trunk)
+	in.send(eth(-1, 1))
+	<-stopped
+	if i := p.Info(); i.Link || i.Fault == "" {
+		t.Errorf("%+v", i)
+	}
+	again := newFake(t, 1)
+	in.mu.Lock()
+	in.rx, in.tx, in.info.Fault = again.rx, again.tx, ""
+	in.mu.Unlock()
+	d.Changed(dev)
+	again.send(eth(-1, 1))
+	settle(t, again)
+	if out.count() != 1 {
+		t.Error("does not work again")
+	}
+}
+
+// A bug in a device stops its port; the switch goes on.
+func TestPanicStopsPort(t *testing.T) {
+	d, b := newSwitch(t)
+	stopped := make(chan string, 10)
+	d.OnPortFault(func(p *Port, reason string) { stopped <- p.Name() + ": " + reason })
+	p1, in := plug(t, b, "in", trunk)
+	_, d2 := plug(t, b, "p2", trunk)
+	_, d3 := plug(t, b, "p3", trunk)
+	in.queue(0).hook = func(*packet.Burst) { panic("a bug") }
+	in.send(eth(-1, 1))
+	if got := <-stopped; !strings.Contains(got, "in: internal error: a bug") {
+		t.Errorf("%q", got)
+	}
+	if i := p1.Info(); i.Link || !strings.Contains(i.Fault, "a bug") {
+		t.Errorf("%+v", i)
+	}
+	d2.send(eth(-1, 2))
+	settle(t, d2)
+	if d3.count() != 1 {
+		t.Error("others do not work")
+	}
+}
