@@ -36,6 +36,18 @@ var shared = struct {
 	m  map[nsKey]*Namespace
 }{m: map[nsKey]*Namespace{}}
 
+// deviceID is a device's name and where it is.
+type deviceID struct {
+	ns   nsKey
+	name string
+}
+
+// reserved holds the devices that ports use.
+var reserved = struct {
+	mu sync.Mutex
+	m  map[deviceID]bool
+}{m: map[deviceID]bool{}}
+
 // errNotNetns: what was named is something else.
 var errNotNetns = errors.New("is not a network namespace")
 
@@ -71,6 +83,23 @@ func Acquire(s string) (*Namespace, error) {
 	}
 	shared.m[key] = n
 	return n, nil
+}
+
+// Reserve makes name ours until the function that it returns is called, or reports
+// EBUSY when another port has the device: one would take the other's frames.
+func (n *Namespace) Reserve(name string) (func(), error) {
+	reserved.mu.Lock()
+	defer reserved.mu.Unlock()
+	id := deviceID{n.key, name}
+	if reserved.m[id] {
+		return nil, fmt.Errorf("%w: another port uses this device", unix.EBUSY)
+	}
+	reserved.m[id] = true
+	return func() {
+		reserved.mu.Lock()
+		defer reserved.mu.Unlock()
+		delete(reserved.m, id)
+	}, nil
 }
 
 // Release ends the use that an Acquire began.

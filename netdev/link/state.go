@@ -21,6 +21,7 @@ type State struct {
 	Alias   string // ifalias, free text
 	Peer    int    // veth: the other end's index (in its namespace)
 	Ether   bool   // carries Ethernet frames
+	Master  int    // index of the bridge, bond or VRF that it is part of, 0 if none
 }
 
 // ErrNoDevice: there is no device of that name. It reads as the kernel's own.
@@ -46,6 +47,7 @@ func (n *Namespace) Get(name string) (State, error) {
 		Alias:   a.Alias,
 		Peer:    a.ParentIndex,
 		Ether:   a.EncapType == "ether" || a.EncapType == "loopback",
+		Master:  a.MasterIndex,
 	}, nil
 }
 
