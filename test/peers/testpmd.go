@@ -56,6 +56,10 @@ func StartTestpmd(ctx context.Context, c TestpmdConfig) (*Testpmd, error) {
 		if c.Server {
 			dev += ",server=1"
 		}
+		if queues > 1 {
+			// A control queue, which DPDK serves itself: without one it uses one pair.
+			dev += ",cq=1"
+		}
 		if i < len(c.MACs) {
 			dev += ",mac=" + c.MACs[i]
 		}

@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestMain builds the programs under test. With GVSWITCH_E2E_RACE=1 they check
+// their own invariants and data races while the tests run.
+func TestMain(m *testing.M) {
+	code, err := buildAndRun(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func buildAndRun(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "gvsbin")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	args := []string{"build", "-o", dir + "/"}
+	cgo := "CGO_ENABLED=0"
+	if os.Getenv("GVSWITCH_E2E_RACE") != "" {
+		args, cgo = append(args, "-race", "-tags=invariants"), "CGO_ENABLED=1"
+	}
+	cmd := exec.Command("go", append(args, "github.com/gvswitch/gvswitch/cmd/gvswitchd", "github.com/gvswitch/gvswitch/cmd/gvsctl")...)
+	cmd.Env = append(os.Environ(), cgo)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("go build: %w: %s", err, out)
+	}
+	binDir = dir
+	return m.Run(), nil
+}

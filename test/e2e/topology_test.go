@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gvswitch/gvswitch/test/guest"
+)
+
+// The demonstration of README.md: two guests, a namespace behind a veth, a tap
+// and the host on one bridge, nobody's offload settings touched.
+func TestDemoTopology(t *testing.T) {
+	s := NewSwitch(t, Options{})
+	s.Ctl("add-br", "br0")
+	a := bootGuest(t, "a", 1, guest.Config{Kind: guest.UML, Socket: s.AddVhost("vu0")})
+	b := bootGuest(t, "b", 2, guest.Config{Kind: guest.UML, Socket: s.AddVhost("vu1")})
+	ns := addNamespace(s, "veth0", 3)
+	tap := addTap(t, s, "tap0", 4)
+	host := addInternal(t, s, 5)
+	all := []station{a, b, ns, tap, host}
+
+	pingAll(t, all...)
+	for _, pair := range [][2]station{{a, b}, {b, a}, {a, ns}, {ns, a}, {a, tap}, {tap, a}, {a, host}, {host, a}, {ns, tap}, {tap, host}, {host, ns}} {
+		transfer(t, pair[0], pair[1], pair[1].ip)
+	}
+	for _, pair := range [][2]station{{a, b}, {a, ns}, {ns, a}, {tap, b}, {host, b}} {
+		transfer(t, pair[0], pair[1], pair[1].ip6)
+	}
+
+	if err := want(s.Ctl("show"), "br0", "vu0", "vu1", "veth0", "tap0", "dpdkvhostuser"); err != nil {
+		t.Errorf("show: %v", err)
+	}
+	pingAll(t, all...)
+	if err := want(s.Ctl("fdb/show", "br0"), "02:00:00:00:00:01", "02:00:00:00:00:02"); err != nil {
+		t.Errorf("fdb/show: %v", err)
+	}
+	if err := want(s.Ctl("dump-ports", "br0"), "vu0", "vu1", "veth0", "tap0"); err != nil {
+		t.Errorf("dump-ports: %v", err)
+	}
+	for _, port := range []string{"vu0", "vu1", "veth0", "tap0", "br0"} {
+		// OVS writes them every five seconds.
+		eventually(t, 20*time.Second, "counters of "+port, func() error {
+			for _, key := range []string{"rx_packets", "tx_packets", "rx_bytes", "tx_bytes"} {
+				if n, err := s.statistic(port, key); err != nil || n == 0 {
+					return fmt.Errorf("%s is %d: %v", key, n, err)
+				}
+			}
+			return nil
+		})
+	}
+	if state := strings.TrimSpace(s.Ctl("get", "Interface", "vu0", "link_state")); state != "up" {
+		t.Errorf("link_state of vu0 is %s with a guest attached", state)
+	}
+}
+
+// addTap adds a tap port and moves its kernel side to a namespace of its own,
+// as a container's is.
+func addTap(t *testing.T, s *Switch, name string, n int) station {
+	t.Helper()
+	s.AddPort(name, "type=tap")
+	ns := newNetns(t, name)
+	ctx := context.Background()
+	if _, err := s.Netns.Run(ctx, "ip link set "+name+" netns "+ns.Name); err != nil {
+		t.Fatal(err)
+	}
+	ip, ip6 := addrs(n)
+	if err := ns.AddAddrs(ctx, name, ip, ip6); err != nil {
+		t.Fatal(err)
+	}
+	return newStation(name, n, ns)
+}
+
+// addInternal gives the bridge's own port addresses, in the switch's namespace.
+func addInternal(t *testing.T, s *Switch, n int) station {
+	t.Helper()
+	ip, ip6 := addrs(n)
+	if err := s.Netns.AddAddrs(context.Background(), "br0", ip, ip6); err != nil {
+		t.Fatal(err)
+	}
+	return newStation("br0", n, s.Netns)
+}
