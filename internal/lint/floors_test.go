@@ -38,12 +38,13 @@ netdev, flow, tso, internal/virtio, internal/vhostuser, internal/cpu < netdev/..
 netdev, tso, conntrack, pipeline, internal/cpu < datapath;
 
 # Configuration and control know nothing of packets.
-internal/jsonrpc < config/ovsdb < config;
+internal/jsonrpc < config/ovsdb < config/schema, config/store, config/client, config/internal/ovstest;
+config/schema < config/server;
 internal/jsonrpc, internal/version < internal/control;
 
 # The programs: gvsctl is a client and does not know the switch.
-config, internal/control < internal/vsctl < cmd/gvsctl;
-config, internal/control, datapath, netdev/... < internal/daemon < cmd/gvswitchd;
+config/client, config/store, internal/control < internal/vsctl < cmd/gvsctl;
+config/client, config/store, config/server, internal/control, datapath, netdev/... < internal/daemon < cmd/gvswitchd;
 
 # The tests' tools.
 internal/version, internal/invariants < internal/lint;
@@ -51,7 +52,7 @@ NONE < test/proc, test/guest/wire;
 test/guest/wire < test/guest/agent;
 test/proc, test/guest/wire < test/guest < test/guest/cmd/guest;
 test/guest < test/peers < test/e2e;
-config, internal/control, netdev, test/peers < bench/...;
+config/client, config/store, config/server, internal/control, netdev, test/peers < bench/...;
 `
 
 // order is the partial order that the policy states.
