@@ -34,7 +34,7 @@ func app() *cli.App {
 			"ovs-appctl. It stays in the foreground. SIGTERM ends it cleanly, SIGHUP reopens the log file.",
 		Version:         version.Get().Version,
 		HideHelpCommand: true,
-		ArgsUsage:       " ",
+		UsageText:       "gvswitchd [flags]",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "run-dir", Value: "/run/gvswitch", Usage: "`DIR` for sockets and pid files"},
 			&cli.StringFlag{Name: "state-dir", Value: "/var/lib/gvswitch", Usage: "`DIR` of the configuration database"},
@@ -44,7 +44,8 @@ func app() *cli.App {
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` text or json"},
 			&cli.StringFlag{Name: "log-file", Usage: "log to `FILE` in place of standard error"},
 		},
-		Action: run,
+		Commands: []*cli.Command{{Name: "man", Usage: "print the manual page", Hidden: true, Action: man}},
+		Action:   run,
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return fmt.Errorf("%w (--help shows the flags)", err)
 		},
@@ -53,6 +54,15 @@ func app() *cli.App {
 
 func init() {
 	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, version.Line("gvswitchd")) }
+}
+
+// man prints the manual page for "make install".
+func man(c *cli.Context) error {
+	page, err := c.App.ToManWithSection(8)
+	if err == nil {
+		_, err = fmt.Fprint(c.App.Writer, page)
+	}
+	return err
 }
 
 // arguments gives --pidfile, whose value may be left out as in Open vSwitch's daemons, an empty value.

@@ -76,7 +76,7 @@ func (r *reader) readSockDir(other *options) string {
 	}
 }
 
-// patches checks that patch ports lead to each other.
+// patches checks that patch ports lead to each other. One that does not (yet) can be used, and sends nothing.
 func (r *reader) patches() {
 	byName := map[string]*Interface{}
 	for _, b := range r.state.Bridges {
@@ -89,9 +89,9 @@ func (r *reader) patches() {
 	for _, i := range byName {
 		switch peer := byName[i.Peer]; {
 		case peer == nil:
-			i.Report.warn("options:peer=%s: there is no patch port of that name", i.Peer)
+			i.Report.fail("options:peer=%s: there is no patch port of that name", i.Peer)
 		case peer.Peer != i.Name:
-			i.Report.warn("options:peer=%s: that port's peer is %s, not this one", i.Peer, peer.Peer)
+			i.Report.fail("options:peer=%s: that port's peer is %s, not this one", i.Peer, peer.Peer)
 		}
 	}
 }

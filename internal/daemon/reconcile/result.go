@@ -147,7 +147,7 @@ func (p *port) fill(res *InterfaceResult) (errs []string) {
 		p.resets++
 	}
 	res.Resets = p.resets
-	// A patch port that leads nowhere yet is half of a configuration, and has a warning.
+	// That a patch port leads nowhere is in its interface's report.
 	if f := res.Info.Fault; f != "" && p.spec.kind != desired.Patch {
 		errs = append(errs, f)
 	}
