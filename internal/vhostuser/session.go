@@ -15,6 +15,7 @@ type State struct {
 	Status        uint8 // of the virtio device
 	Vrings        []Vring
 	Regions       []Region
+	Adds          []int // how often each region was added
 	LogFD         FD
 	BackendReqSet bool
 }

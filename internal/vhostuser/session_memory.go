@@ -1,5 +1,7 @@
 package vhostuser
 
+import "slices"
+
 // The messages that concern the guest's memory. Before any of it is taken away, all
 // rings are parked: buffers of any ring may lie in it. Afterwards each ring goes on if its memory is
 // still there, else it waits to be given a new address.
@@ -61,7 +63,7 @@ func (s *Session) setMemTable(m *Message) error {
 	if err := s.dev.Map(regions); err != nil {
 		return refusef("%v: %w", m.Request, err)
 	}
-	s.Regions = regions
+	s.Regions, s.Adds = regions, make([]int, len(regions))
 	s.fds = nil
 	s.recheckRings()
 	s.sync()
@@ -74,14 +76,18 @@ func (s *Session) sameMemory(regions []Region) bool {
 	if len(regions) != len(s.Regions) {
 		return false
 	}
-	for i, r := range regions {
-		o := s.Regions[i]
-		r.FD.Num, o.FD.Num = 0, 0
-		if r != o {
+	for i := range regions {
+		if !same(regions[i], s.Regions[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// same tells whether two regions are the same piece of the same file at the same addresses.
+func same(a, b Region) bool {
+	a.FD.Num, b.FD.Num = 0, 0
+	return a == b
 }
 
 // dropMemory unmaps everything; rings are parked.
@@ -93,7 +99,7 @@ func (s *Session) dropMemory() {
 	for _, r := range s.Regions {
 		s.dev.Close(r.FD.Num)
 	}
-	s.Regions = nil
+	s.Regions, s.Adds = nil, nil
 	s.recheckRings()
 }
 
@@ -110,13 +116,20 @@ func (s *Session) recheckRings() {
 
 func (s *Session) getMaxMemSlots(*Message) error { return s.replyU64(MaxMemSlots) }
 
-// addMemReg adds a region. Rings that run begin to use it.
+// addMemReg adds a region. Rings that run begin to use it. QEMU (7.2) adds each
+// region once for every queue pair, so it may be there already; it is removed as often.
 func (s *Session) addMemReg(m *Message) error {
+	r := parseMemReg(m.Payload)
+	r.FD = s.fds[0]
+	for i := range s.Regions {
+		if same(r, s.Regions[i]) {
+			s.Adds[i]++
+			return nil
+		}
+	}
 	if len(s.Regions) >= MaxMemSlots {
 		return refusef("%v: there are %d memory regions already, the limit", m.Request, MaxMemSlots)
 	}
-	r := parseMemReg(m.Payload)
-	r.FD = s.fds[0]
 	if err := checkRegion(m, &r, s.Regions); err != nil {
 		return err
 	}
@@ -124,7 +137,7 @@ func (s *Session) addMemReg(m *Message) error {
 		return refusef("%v: %w", m.Request, err)
 	}
 	s.takeFD()
-	s.Regions = append(s.Regions, r)
+	s.Regions, s.Adds = append(s.Regions, r), append(s.Adds, 1)
 	for i := range s.Vrings {
 		s.Vrings[i].stale, s.Vrings[i].broken = true, nil
 	}
@@ -141,10 +154,14 @@ func (s *Session) remMemReg(m *Message) error {
 	want := parseMemReg(m.Payload)
 	for i, r := range s.Regions {
 		if r.Guest == want.Guest && r.User == want.User && r.Size == want.Size {
+			if s.Adds[i]--; s.Adds[i] > 0 {
+				return nil
+			}
 			s.park()
 			s.dev.Unmap([]Region{r})
 			s.dev.Close(r.FD.Num)
-			s.Regions = append(s.Regions[:i:i], s.Regions[i+1:]...)
+			s.Regions = slices.Delete(s.Regions, i, i+1)
+			s.Adds = slices.Delete(s.Adds, i, i+1)
 			s.recheckRings()
 			s.sync()
 			return nil

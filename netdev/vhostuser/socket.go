@@ -7,8 +7,14 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+)
+
+const (
+	staleTries = 3
+	staleWait  = 100 * time.Millisecond
 )
 
 // socket is a listening socket and its file.
@@ -93,13 +99,19 @@ func removeStale(path string) error {
 	if st.Mode().Type() != os.ModeSocket {
 		return fmt.Errorf("%s exists and is not a socket", path)
 	}
-	c, err := net.Dial("unix", path)
-	if err == nil {
+	for try := 0; ; try++ {
+		c, err := net.Dial("unix", path)
+		switch {
+		case errors.Is(err, unix.ECONNREFUSED):
+			return os.Remove(path)
+		case err != nil:
+			return fmt.Errorf("%s exists, and whether somebody listens cannot be found out: %w", path, err)
+		}
 		_ = c.Close()
-		return fmt.Errorf("%s: somebody listens there", path)
+		if try == staleTries {
+			return fmt.Errorf("%s: somebody listens there", path)
+		}
+		// A switch that was killed a moment ago takes some time to die.
+		time.Sleep(staleWait)
 	}
-	if !errors.Is(err, unix.ECONNREFUSED) {
-		return fmt.Errorf("%s exists, and whether somebody listens cannot be found out: %w", path, err)
-	}
-	return os.Remove(path)
 }
