@@ -12,9 +12,10 @@ import (
 // Complete finishes the checksum of a packet with CsumPartial (virtio 1.2, section
 // 5.1.6.2: the field holds the pseudo header's sum) over head and tail, writes it
 // into the head and clears the flag. A packet without the flag is left alone. It
-// reports false, and changes no byte of the frame, when the offsets do not fit the
-// frame or the packet still needs segmentation: the frame must then be
-// dropped (RxBadOffload or TxNeedsOffload).
+// reports false, and changes no byte of the frame, when the packet is not as
+// Sanity wants it or still needs segmentation: the frame must then be dropped
+// (RxBadOffload or TxNeedsOffload). So a checksum is never written over what was
+// decided by, whoever forgot to ask Sanity first.
 //
 // A UDP checksum that comes out as 0 becomes 0xffff, for 0 means none (RFC
 // 768); a TCP checksum of 0 stays. An SCTP packet, which Linux marks in the
@@ -23,14 +24,15 @@ func Complete(p *packet.Packet) bool {
 	if p.Flags&packet.CsumPartial == 0 {
 		return true
 	}
-	start := int(p.CsumStart)
-	field := start + int(p.CsumOffset)
-	if start < hdr.EthernetLen || p.GSOType != packet.GSONone || !p.Pull(field+2) {
+	var l layout
+	if p.GSOType != packet.GSONone || !sane(p, &l) {
 		return false
 	}
-	if p.CsumOffset == hdr.SCTPChecksum && isSCTP(p) {
+	if l.version != 0 && l.proto == hdr.ProtoSCTP && l.l4 == int(p.CsumStart) {
 		return completeSCTP(p)
 	}
+	start := int(p.CsumStart)
+	field := start + int(p.CsumOffset)
 	head := p.Head()
 	var a checksum.Acc
 	a.Add(head[start:])
@@ -50,12 +52,6 @@ func addTail(a *checksum.Acc, p *packet.Packet) {
 	for i := range segs {
 		a.Add(mem.Bytes(segs[i].Addr, int(segs[i].Len)))
 	}
-}
-
-// isSCTP tells whether the checksum to finish is that of an SCTP packet.
-func isSCTP(p *packet.Packet) bool {
-	var l layout
-	return l.find(p) && l.version != 0 && l.proto == hdr.ProtoSCTP && l.l4 == int(p.CsumStart)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

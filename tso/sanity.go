@@ -24,6 +24,11 @@ func Sanity(p *packet.Packet) bool {
 		return true
 	}
 	var l layout
+	return sane(p, &l)
+}
+
+// sane is Sanity for a frame with offload state; it leaves the frame's layout in l.
+func sane(p *packet.Packet, l *layout) bool {
 	if !l.find(p) {
 		return false
 	}
@@ -36,9 +41,9 @@ func Sanity(p *packet.Packet) bool {
 		return false
 	}
 	if p.GSOType != packet.GSONone {
-		return saneGSO(p, &l)
+		return saneGSO(p, l)
 	}
-	return saneCsum(p, &l)
+	return saneCsum(p, l)
 }
 
 // csumFits tells whether the checksum field is within the frame and the head's
