@@ -140,7 +140,7 @@ func (p *program) commands(act func(*cli.Context) error) []*cli.Command {
 	for _, c := range runtimeCommands {
 		add(runtimeGroup, c.name, c.args, c.usage, nil)
 	}
-	add("Other commands", "import", "FILE", "take over the configuration in a database file of Open vSwitch (--replace: in place of the present one)", []vsctl.Option{{Name: "--replace"}})
+	add("Other commands", "import", "[--replace] FILE", "take over the configuration in a database file of Open vSwitch; with --replace in place of the present one", nil)
 	return list
 }
 

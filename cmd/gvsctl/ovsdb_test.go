@@ -26,12 +26,18 @@ func ovsdbServer(t *testing.T) string {
 		t.Fatalf("ovsdb-server: %v", err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return waitFor(t, socket)
+}
+
+// waitFor returns the address of a socket once it is there.
+func waitFor(t *testing.T, socket string) string {
+	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(socket); err == nil {
 			return "unix:" + socket
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("ovsdb-server does not come up")
+			t.Fatalf("%s does not appear", socket)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,9 @@ func (p *program) vsctl() int {
 		return exit.status
 	}
 }
+
+// errNotApplied ends the wait for the switch when the time is up.
+var errNotApplied = errors.New("the change is in the database, but the switch has not applied it (is it running? --no-wait does not wait for it)")
 
 // settings are the options that are not a command's.
 type settings struct {
@@ -128,14 +132,23 @@ func (p *program) act(c *cli.Context, line parsed) error {
 	if err != nil {
 		return err
 	}
-	err = p.database(ctx, s, commands)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = &exitError{1, fmt.Errorf("timed out after %v", s.timeout)}
-		if p.compat() {
-			err.(*exitError).status = statusTimeout
-		}
+	return p.timed(p.database(ctx, s, commands), s)
+}
+
+// timed puts the end of the time that --timeout allows into words.
+func (p *program) timed(err error, s *settings) error {
+	switch {
+	case errors.Is(err, errNotApplied):
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errors.New("no answer from the database, or wait-until was not fulfilled")
+	default:
+		return err
 	}
-	return err
+	status := 1
+	if p.compat() {
+		status = statusTimeout
+	}
+	return &exitError{status, fmt.Errorf("timed out after %v: %w", s.timeout, err)}
 }
 
 // own carries out the commands that ovs-vsctl does not have. done is false if it is none of them.
@@ -147,20 +160,17 @@ func (p *program) own(ctx context.Context, s *settings, line parsed) (done bool,
 			return true, &exitError{status: status}
 		}
 		return true, nil
-	case contains(flowCommands, name):
+	case name == "import":
+		c, err := importCommand(args)
+		if err != nil {
+			return true, err
+		}
+		return true, p.timed(p.database(ctx, s, []*vsctl.Command{c}), s)
+	case slices.Contains(flowCommands, name):
 		return true, fmt.Errorf("%s: %s", name, notYet)
 	default:
 		return false, nil
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 // database runs commands on the database and waits for the switch.
@@ -191,7 +201,7 @@ func (p *program) database(ctx context.Context, s *settings, commands []*vsctl.C
 		if db, err = p.dial(ctx, s, true); err != nil {
 			break
 		}
-		if err = db.Monitor(ctx, vsctl.AppliedColumns()); err != nil {
+		if err = db.Monitor(ctx, vsctl.AppliedColumns(&s.vsctl)); err != nil {
 			break
 		}
 	}
@@ -210,8 +220,8 @@ func (p *program) applied(ctx context.Context, err error, result *vsctl.Result) 
 			return &exitError{status: statusNotApplied}
 		}
 		return &exitError{status: 1}
-	case err != nil && ctx.Err() != nil && !p.compat():
-		return fmt.Errorf("%w: the change is in the database, but the switch has not applied it (is gvswitchd running? --no-wait does not wait for it)", ctx.Err())
+	case err != nil && ctx.Err() != nil:
+		return errNotApplied
 	default:
 		return err
 	}

@@ -14,8 +14,47 @@ type NotAppliedError struct{ Lines []string }
 
 func (e *NotAppliedError) Error() string { return strings.Join(e.Lines, "\n") }
 
-// WaitApplied waits until the switch has applied what Run committed: until Open_vSwitch.cur_cfg reaches the result's NextCfg. It returns a
-// *NotAppliedError if interfaces that the change is about could not be set up. db may be another connection than Run's; if so, it must be
+// report is where the switch says what is wrong with a row: in a column, or under the keys "error" and "warning" of a map.
+type report struct {
+	table, nameColumn, column string
+	isMap                     bool
+}
+
+// Interface comes first: what is wrong with it may be told again of its port.
+var reports = []report{
+	{"Interface", "name", "error", false},
+	{"Port", "name", "status", true},
+	{"Bridge", "name", "status", true},
+	{"Open_vSwitch", "", "statistics", true},
+}
+
+// read returns what the switch says of a row.
+func (p report) read(row Row) (problem, warning string) {
+	if !p.isMap {
+		return row[p.column].Str(), ""
+	}
+	problem, _ = row[p.column].MapValue("error")
+	warning, _ = row[p.column].MapValue("warning")
+	return problem, warning
+}
+
+// AppliedColumns are the columns that WaitApplied looks at.
+func AppliedColumns(o *Options) map[string][]string {
+	m := map[string][]string{"Open_vSwitch": {"cur_cfg"}, "Interface": {"ofport"}}
+	for _, p := range reports {
+		if o.Compat && p.table != "Interface" {
+			continue // ovs-vsctl knows nothing of the others
+		}
+		if p.nameColumn != "" {
+			m[p.table] = append(m[p.table], p.nameColumn)
+		}
+		m[p.table] = append(m[p.table], p.column)
+	}
+	return m
+}
+
+// WaitApplied waits until the switch has applied what Run committed: until Open_vSwitch.cur_cfg reaches the result's NextCfg. It warns of
+// what has no effect, and returns a *NotAppliedError for what could not be done. db may be another connection than Run's; if so, it must be
 // monitored with AppliedColumns.
 func WaitApplied(ctx context.Context, db Database, o *Options, result *Result) error {
 	if result.NextCfg == 0 {
@@ -25,7 +64,7 @@ func WaitApplied(ctx context.Context, db Database, o *Options, result *Result) e
 		now, number := db.Snapshot()
 		for _, ovs := range now["Open_vSwitch"] {
 			if cfg, _ := ovs["cur_cfg"].Int(); cfg >= result.NextCfg {
-				return checkApplied(now, o, result)
+				return result.check(now, o)
 			}
 		}
 		if err := db.Wait(ctx, number); err != nil {
@@ -34,32 +73,35 @@ func WaitApplied(ctx context.Context, db Database, o *Options, result *Result) e
 	}
 }
 
-// AppliedColumns are the columns that WaitApplied looks at.
-func AppliedColumns() map[string][]string {
-	return map[string][]string{"Open_vSwitch": {"cur_cfg"}, "Interface": {"name", "ofport", "error"}}
-}
-
-// checkApplied looks for interfaces that the switch could not set up: new ones without a port number, and, unless it is to be as ovs-vsctl
-// does, those that the change touched, or that came to have an error with it.
-func checkApplied(now Snapshot, o *Options, result *Result) error {
+// check looks for what the switch could not do: interfaces of this change that have no port number, and, unless it is to be as
+// ovs-vsctl does, rows that the change touched, or that came to have an error with it.
+func (result *Result) check(now Snapshot, o *Options) error {
 	var lines []string
-	for id, i := range now["Interface"] {
-		isNew, watched := result.watch[id]
-		reason := i["error"].Str()
-		switch {
-		case isNew && failedPort(i["ofport"]):
-		case reason == "" || o.Compat:
-			continue
-		case watched, reason != result.old["Interface"][id]["error"].Str():
-		default:
-			continue
+	told := make(map[string]bool)
+	for _, p := range reports {
+		var more []string
+		for id, row := range now[p.table] {
+			isNew, touched := result.watch[p.table][id]
+			problem, warning := p.read(row)
+			oldProblem, oldWarning := p.read(result.old[p.table][id])
+			name := row[p.nameColumn].Str()
+			switch {
+			case p.table == "Interface" && isNew && failedPort(row["ofport"]):
+				more = append(more, setupError(name, problem, o.Compat))
+			case o.Compat:
+			case problem != "" && (touched || problem != oldProblem) && !told[problem]:
+				more = append(more, p.text(name, problem))
+			case warning != "" && (touched || warning != oldWarning):
+				o.warn("warning: " + p.subject(name) + ": " + warning)
+			}
+			told[problem] = true
 		}
-		lines = append(lines, setupError(i["name"].Str(), reason, o.Compat))
+		slices.Sort(more)
+		lines = append(lines, more...)
 	}
 	if lines == nil {
 		return nil
 	}
-	slices.Sort(lines)
 	return &NotAppliedError{Lines: lines}
 }
 
@@ -68,6 +110,22 @@ func failedPort(ofport ovsdb.Datum) bool {
 	return !ok || n == -1
 }
 
+// text is the line for an error.
+func (p report) text(name, problem string) string {
+	if p.table == "Interface" {
+		return setupError(name, problem, false)
+	}
+	return p.subject(name) + ": " + problem
+}
+
+func (p report) subject(name string) string {
+	if name == "" {
+		return p.table
+	}
+	return p.table + " " + name
+}
+
+// setupError is ovs-vsctl's text for an interface.
 func setupError(name, reason string, compat bool) string {
 	text := fmt.Sprintf("Error detected while setting up '%s'", name)
 	if reason != "" {

@@ -206,7 +206,24 @@ func runSet(r *run, c *Command) error {
 }
 
 // assign carries out COLUMN[:KEY]=VALUE on x.
-func (r *run) assign(x *row, arg string) error {
+func (r *run) assign(x *row, arg string) error { return r.blame(x, arg, r.assignPlain(x, arg)) }
+
+// blame says on which record and with which argument err came about, which ovs-vsctl leaves to the user to find out.
+func (r *run) blame(x *row, arg string, err error) error {
+	if err == nil || r.options.Compat {
+		return err
+	}
+	subject := x.table.Name
+	if name := r.str(x, "name"); name != "" {
+		subject += " " + name
+	}
+	if strings.HasPrefix(err.Error(), arg+":") {
+		return fmt.Errorf("%s: %w", subject, err)
+	}
+	return fmt.Errorf("%s: %s: %w", subject, arg, err)
+}
+
+func (r *run) assignPlain(x *row, arg string) error {
 	a, err := splitAssignment(arg, []string{"="})
 	if err != nil {
 		return err
@@ -288,7 +305,7 @@ func runAdd(r *run, c *Command) error {
 		t := elements(col.Type)
 		more, err := parseDatum(&t, arg, r.names)
 		if err != nil {
-			return err
+			return r.blame(x, col.Name+" "+arg, err)
 		}
 		d = union(&col.Type, d, more)
 	}
@@ -316,7 +333,7 @@ func runRemove(r *run, c *Command) error {
 			gone, err = parseDatum(&t, arg, r.names)
 		}
 		if err != nil {
-			return err
+			return r.blame(x, col.Name+" "+arg, err)
 		}
 		d = subtract(&col.Type, d, &t, gone)
 	}

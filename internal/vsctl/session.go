@@ -19,7 +19,7 @@ type Result struct {
 	// NextCfg is what Open_vSwitch.cur_cfg must reach before the switch has applied the change; 0 if there is nothing to wait for.
 	NextCfg int64
 
-	watch map[ovsdb.UUID]bool // interfaces whose errors are this session's business: true if they are new
+	watch map[string]map[ovsdb.UUID]bool // rows, by table, that the change touched: true if add-port and the like made them
 	old   Snapshot
 }
 
@@ -62,8 +62,9 @@ func (s *Session) plan() (map[string][]string, error) {
 	p := newPlan(s.db.Schema(), &s.options)
 	p.need("Open_vSwitch")
 	if !s.options.NoWait {
-		p.need("Open_vSwitch", "cur_cfg")
-		p.need("Interface", "name", "ofport", "error")
+		for table, columns := range AppliedColumns(&s.options) {
+			p.need(table, columns...)
+		}
 	}
 	if !s.options.Compat { // for checkNames
 		p.need("Interface", "name", "type", "options")
@@ -151,21 +152,41 @@ func (s *Session) commit(ctx context.Context, r *run) (*Result, map[*row]ovsdb.U
 		}
 		ids[x] = id
 	}
-	result := &Result{watch: make(map[ovsdb.UUID]bool)}
-	for _, x := range r.touched["Interface"] {
-		if x.old != nil && len(x.written) > 0 {
-			result.watch[x.id] = false
-		}
-	}
-	for _, x := range r.newIfaces {
-		result.watch[ids[x]] = true
-	}
+	result := &Result{watch: r.watched(ids)}
 	if t.nextCfg >= 0 {
 		if result.NextCfg, err = selectedInt(replies[t.nextCfg], "next_cfg"); err != nil {
 			return nil, nil, err
 		}
 	}
 	return result, ids, nil
+}
+
+// watched returns the rows that the change touched and that are still there.
+func (r *run) watched(ids map[*row]ovsdb.UUID) map[string]map[ovsdb.UUID]bool {
+	watch := make(map[string]map[ovsdb.UUID]bool)
+	add := func(x *row, isNew bool) {
+		if watch[x.table.Name] == nil {
+			watch[x.table.Name] = make(map[ovsdb.UUID]bool)
+		}
+		id, ok := ids[x]
+		if !ok {
+			id = x.id
+		}
+		watch[x.table.Name][id] = isNew
+	}
+	for _, rows := range r.touched {
+		for _, x := range rows {
+			if len(x.written) > 0 && !x.deleted {
+				add(x, false)
+			}
+		}
+	}
+	for _, x := range r.newIfaces {
+		if !x.deleted {
+			add(x, true)
+		}
+	}
+	return watch
 }
 
 // explain makes the text for an error of the database.

@@ -28,7 +28,7 @@ func (r *run) shortForm(p *row, settings []string) (forPort []string, err error)
 	for _, s := range settings {
 		a, err := splitAssignment(s, []string{"="})
 		if err != nil {
-			return nil, err
+			return nil, r.blame(p, s, err)
 		}
 		switch {
 		case a.column == "mode" && !a.hasKey:
@@ -37,8 +37,10 @@ func (r *run) shortForm(p *row, settings []string) (forPort []string, err error)
 			v.socket, err = unquote(a.value)
 		case a.column == "type" && !a.hasKey && isVhost(a.value):
 			v.kind = a.value
-		case r.isIfaceColumn(p, a.column):
+		case r.isIfaceColumn(a.column):
 			err = r.assignAll(ifaces, s)
+		case !r.hasColumn("Port", a.column) && !r.hasColumn("Interface", a.column):
+			err = fmt.Errorf("port %s: %s: neither Port nor Interface has a column whose name matches %q", r.str(p, "name"), s, a.column)
 		default:
 			forPort = append(forPort, s)
 		}
@@ -58,12 +60,17 @@ func isVhost(kind string) bool {
 }
 
 // isIfaceColumn reports whether a setting's column can only be Interface's.
-func (r *run) isIfaceColumn(p *row, column string) bool {
-	if _, err := findColumn(p.table, column); err == nil {
-		return false
+func (r *run) isIfaceColumn(column string) bool {
+	return !r.hasColumn("Port", column) && r.hasColumn("Interface", column)
+}
+
+// hasColumn reports whether a name means one or more columns of a table.
+func (r *run) hasColumn(table, column string) bool {
+	names := make([]string, 0, len(r.schema.Tables[table].Columns))
+	for _, c := range userColumns(r.schema.Tables[table]) {
+		names = append(names, c.Name)
 	}
-	_, err := findColumn(r.schema.Tables["Interface"], column)
-	return err == nil
+	return len(best(names, column)) > 0
 }
 
 func (r *run) assignAll(rows []*row, setting string) error {
