@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/internal/control"
@@ -23,6 +24,7 @@ func (c *commands) dummyCommands() []entry {
 	return []entry{
 		{"netdev-dummy/receive", "PORT {FRAME | FLOW}...", 2, control.Unlimited, c.dummyReceive},
 		{"netdev-dummy/transmitted", "PORT", 1, 1, c.dummyTransmitted},
+		{"time/warp", "[LARGE_MSECS] MSECS", 1, 2, c.timeWarp},
 	}
 }
 
@@ -59,4 +61,14 @@ func (c *commands) dummyTransmitted(args []string) (control.Result, error) {
 	}
 	frames := dev.Transmitted()
 	return control.Result{Text: strings.Join(frames, "\n"), Value: frames}, nil
+}
+
+// timeWarp moves the clock by which addresses age. Open vSwitch's two numbers are how far and in which steps.
+func (c *commands) timeWarp(args []string) (control.Result, error) {
+	ms, err := strconv.ParseUint(args[0], 10, 40)
+	if err != nil {
+		return control.Result{}, fmt.Errorf("time/warp %q: not a number of milliseconds", args[0])
+	}
+	c.dp.Warp(int64(ms))
+	return text("warped")
 }

@@ -157,5 +157,5 @@ func (c *commands) fdbStats(args []string) (control.Result, error) {
 			fmt.Fprintf(&out, "  %-40s: %d\n", line.what, line.n)
 		}
 	}
-	return control.Result{Text: out.String(), Value: values}, nil
+	return control.Result{Text: out.String(), Value: value(values)}, nil
 }

@@ -159,5 +159,5 @@ func (c *commands) conservation([]string) (control.Result, error) {
 	fmt.Fprintf(&out, "received %d = forwarded %d + dropped %d\n", r.Received, r.Forwarded, r.Dropped)
 	fmt.Fprintf(&out, "copies %d + segments %d = sent %d + dropped %d\n", r.Copies, r.Segments, r.Sent, r.TxDropped)
 	fmt.Fprintf(&out, "injected %d, of which %d wait; lost by devices before they were received: %d\n", r.Injected, r.Held, r.Device)
-	return control.Result{Text: out.String(), Value: r}, nil
+	return control.Result{Text: out.String(), Value: value(r)}, nil
 }

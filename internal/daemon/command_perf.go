@@ -31,7 +31,7 @@ func (c *commands) pmdPerf(args []string) (control.Result, error) {
 			writeHistograms(&out, t)
 		}
 	}
-	return control.Result{Text: out.String(), Value: threads}, nil
+	return control.Result{Text: out.String(), Value: value(threads)}, nil
 }
 
 // writePerf writes a thread's figures in OVS's lines.

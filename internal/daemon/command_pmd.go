@@ -92,7 +92,7 @@ func (c *commands) pmdStats(args []string) (control.Result, error) {
 	for i := range threads {
 		writeThread(&out, &threads[i])
 	}
-	return control.Result{Text: out.String(), Value: threads}, nil
+	return control.Result{Text: out.String(), Value: value(threads)}, nil
 }
 
 // writeThread writes a thread's counters in the lines of OVS 3.1, those of caches that are not there excepted. "emc hits" are those of the

@@ -30,7 +30,7 @@ type portCounters struct {
 	TxRetries uint64                `json:"tx_retries"`
 	RxDrops   map[string]uint64     `json:"rx_drops"` // by reason, those that happened
 	TxDrops   map[string]uint64     `json:"tx_drops"`
-	Queues    []datapath.QueueStats `json:"queues"`
+	Queues    any                   `json:"queues"`
 }
 
 func (c *commands) dumpPorts(args []string) (control.Result, error) {
@@ -61,7 +61,7 @@ func (c *commands) dumpPorts(args []string) (control.Result, error) {
 			s := p.DP.Stats()
 			writePort(&out, p, &s, names)
 			values = append(values, portCounters{
-				b.Name, p.Name, p.OFPort, s.RxPackets, s.RxBytes, s.TxPackets, s.TxBytes, s.TxRetries, dropMap(&s.RxDrops), dropMap(&s.TxDrops), s.Queues,
+				b.Name, p.Name, p.OFPort, s.RxPackets, s.RxBytes, s.TxPackets, s.TxBytes, s.TxRetries, dropMap(&s.RxDrops), dropMap(&s.TxDrops), value(s.Queues),
 			})
 		}
 	}
