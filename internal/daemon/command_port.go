@@ -20,17 +20,17 @@ func (c *commands) portCommands() []entry {
 
 // portCounters is a port's counters for programs.
 type portCounters struct {
-	Bridge    string                `json:"bridge"`
-	Port      string                `json:"port"`
-	OFPort    uint16                `json:"ofport"`
-	RxPackets uint64                `json:"rx_packets"`
-	RxBytes   uint64                `json:"rx_bytes"`
-	TxPackets uint64                `json:"tx_packets"`
-	TxBytes   uint64                `json:"tx_bytes"`
-	TxRetries uint64                `json:"tx_retries"`
-	RxDrops   map[string]uint64     `json:"rx_drops"` // by reason, those that happened
-	TxDrops   map[string]uint64     `json:"tx_drops"`
-	Queues    any                   `json:"queues"`
+	Bridge    string            `json:"bridge"`
+	Port      string            `json:"port"`
+	OFPort    uint16            `json:"ofport"`
+	RxPackets uint64            `json:"rx_packets"`
+	RxBytes   uint64            `json:"rx_bytes"`
+	TxPackets uint64            `json:"tx_packets"`
+	TxBytes   uint64            `json:"tx_bytes"`
+	TxRetries uint64            `json:"tx_retries"`
+	RxDrops   map[string]uint64 `json:"rx_drops"` // by reason, those that happened
+	TxDrops   map[string]uint64 `json:"tx_drops"`
+	Queues    any               `json:"queues"`
 }
 
 func (c *commands) dumpPorts(args []string) (control.Result, error) {
