@@ -78,5 +78,5 @@ func (p *program) appctl() int {
 	if err != nil {
 		return p.fail(1, "%v", err)
 	}
-	return p.runtime(ctx, socket, format == "json", line.rest[0], line.rest[1:])
+	return p.runtime(ctx, target, socket, format == "json", line.rest[0], line.rest[1:])
 }

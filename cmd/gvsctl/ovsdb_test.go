@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -29,11 +29,12 @@ func ovsdbServer(t *testing.T) string {
 	return waitFor(t, socket)
 }
 
-// waitFor returns the address of a socket once it is there.
+// waitFor returns the address of a socket once somebody listens on it.
 func waitFor(t *testing.T, socket string) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil {
+		if c, err := net.Dial("unix", socket); err == nil {
+			_ = c.Close()
 			return "unix:" + socket
 		}
 		if time.Now().After(deadline) {

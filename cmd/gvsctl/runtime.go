@@ -52,8 +52,9 @@ func isRuntime(name string) bool {
 	return strings.Contains(name, "/") || slices.ContainsFunc(runtimeCommands, func(c runtimeCommand) bool { return c.name == name })
 }
 
-// runtime sends a command to the socket and prints the reply. Statuses are ovs-appctl's: 1 if there is no answer, 2 if it is an error.
-func (p *program) runtime(ctx context.Context, socket string, asJSON bool, command string, args []string) int {
+// runtime sends a command to the socket of target, as it is called in errors, and prints the reply. Statuses are ovs-appctl's: 1 if there is
+// no answer, 2 if it is an error.
+func (p *program) runtime(ctx context.Context, target, socket string, asJSON bool, command string, args []string) int {
 	c, err := control.Dial(ctx, socket)
 	if err != nil {
 		return p.fail(1, "%v", err)
@@ -69,7 +70,7 @@ func (p *program) runtime(ctx context.Context, socket string, asJSON bool, comma
 	switch {
 	case errors.As(err, &refused):
 		fmt.Fprint(p.stderr, refused.Text)
-		return p.fail(2, "%s: server returned an error", socket)
+		return p.fail(2, "%s: server returned an error", target)
 	case err != nil:
 		return p.fail(1, "%v", err)
 	}

@@ -156,7 +156,7 @@ func (p *program) own(ctx context.Context, s *settings, line parsed) (done bool,
 	name, args := line.rest[0], line.rest[1:]
 	switch {
 	case isRuntime(name):
-		if status := p.runtime(ctx, control.Socket(s.runDir), s.vsctl.Style.Format == "json", name, args); status != 0 {
+		if status := p.runtime(ctx, "gvswitchd", control.Socket(s.runDir), s.vsctl.Style.Format == "json", name, args); status != 0 {
 			return true, &exitError{status: status}
 		}
 		return true, nil

@@ -121,7 +121,7 @@ func (r *run) configuration() string {
 	return strings.Join(has, ", ")
 }
 
-// clear removes the configuration that is there. What is not a root goes when the Open_vSwitch record no longer refers to it.
+// clear removes the configuration that is there, every row of it: a root must not go while another row, though garbage, refers to it.
 func (m *importer) clear() {
 	for _, t := range m.r.schema.Tables {
 		if t.Name == "Open_vSwitch" {
@@ -129,6 +129,7 @@ func (m *importer) clear() {
 		}
 		for _, x := range m.r.rows(t) {
 			m.r.remove(x)
+			x.purge = true
 		}
 	}
 	for _, c := range userColumns(m.r.ovs.table) {

@@ -40,7 +40,7 @@ func (r *run) build(wait bool) *transaction {
 	for _, x := range rows {
 		switch {
 		case x.deleted && x.old == nil: // came and went
-		case x.deleted && x.table.IsRoot:
+		case x.deleted && (x.table.IsRoot || x.purge):
 			t.add(object{"op": "delete", "table": x.table.Name, "where": whereID(x)})
 		case x.deleted: // the database collects it
 		case x.old == nil:

@@ -16,6 +16,7 @@ type row struct {
 	old     Row // nil if inserted in this run
 	written Row // columns written in this run
 	deleted bool
+	purge   bool // deleted by name, not by the loss of the last reference
 	keepID  bool // inserted with a UUID that the user chose
 
 	partial  map[string]*partial // columns of which only elements were changed
