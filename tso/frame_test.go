@@ -60,8 +60,8 @@ func (c *spec) build() (frame []byte, l4 int) {
 		b = binary.BigEndian.AppendUint16(b, uint16(20+c.ipopts+n))
 		b = binary.BigEndian.AppendUint16(b, c.id)
 		b = append(b, 0x40, 0, 64, proto, 0, 0, 10, 9, 0, 1, 10, 9, 0, 2)
-		for i := range c.ipopts {
-			b = append(b, 1+byte(i&0)) // NOP
+		for range c.ipopts {
+			b = append(b, 1) // NOP
 		}
 		sum := ^onesum(0, b[l3:])
 		b[l3+10], b[l3+11] = byte(sum>>8), byte(sum)
