@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"reflect"
 	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -76,7 +74,7 @@ const maxTx = 8
 
 // start makes the device of c, which has been checked.
 func start(c config, h netdev.Host) (_ *Device, err error) {
-	settings, err := settingsOf(c.name, c.option, c.maker != nil)
+	settings, err := link.SettingsOf(c.name, c.option, c.maker != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -119,22 +117,9 @@ func start(c config, h netdev.Host) (_ *Device, err error) {
 		return nil, err
 	}
 	d.hardware = d.ns.Hardware(c.name)
-	d.info.Store(d.describe(d.state, nil))
+	d.info.Store(link.Describe(d.state, d.hardware, nil))
 	go d.run()
 	return d, nil
-}
-
-// settingsOf are the kernel settings that o asks for.
-func settingsOf(name string, o netdev.Options, up bool) (link.Settings, error) {
-	s := link.Settings{MTU: o.MTU, Up: up}
-	if o.MAC != "" {
-		mac, err := net.ParseMAC(o.MAC)
-		if err != nil || len(mac) != 6 || mac[0]&1 != 0 {
-			return s, fmt.Errorf("%s: mac %q: is not the address of a device", name, o.MAC)
-		}
-		s.MAC = mac
-	}
-	return s, nil
 }
 
 // open makes socket, ring and queues.
@@ -217,7 +202,7 @@ func (d *Device) Adjust(o netdev.Options) error {
 		}
 		return netdev.ErrReopen
 	}
-	s, err := settingsOf(d.name, o, d.maker != nil)
+	s, err := link.SettingsOf(d.name, o, d.maker != nil)
 	if err != nil {
 		return err
 	}
@@ -282,38 +267,17 @@ func (d *Device) free() error {
 	return errors.Join(errs...)
 }
 
-// Retries of what failed: soon, then less often. All faults are also looked at when
-// an event comes.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = time.Second
-)
-
 // run follows the kernel device until Close.
 func (d *Device) run() {
 	defer close(d.done)
-	retry := firstRetry
-	var timer <-chan time.Time
-	for {
-		select {
-		case <-d.quit:
-			return
-		case <-d.watch.C:
-		case <-timer:
-		}
+	d.watch.Run(d.quit, func() bool {
 		info := d.follow()
-		timer = nil
-		if info.Fault != "" {
-			timer = time.After(retry)
-			retry = min(2*retry, lastRetry)
-		} else {
-			retry = firstRetry
-		}
 		if old := d.info.Load(); !reflect.DeepEqual(old, info) {
 			d.info.Store(info)
 			d.host.Changed(d)
 		}
-	}
+		return info.Fault != ""
+	})
 }
 
 // follow looks at the device, binds to it anew if need be, and describes what is.
@@ -338,25 +302,11 @@ func (d *Device) follow() *netdev.Info {
 		if e := d.unbind(); e != nil {
 			err = errors.Join(err, e)
 		}
-		return d.describe(link.State{}, err)
+		return link.Describe(link.State{}, d.hardware, err)
 	}
 	if !reflect.DeepEqual(st, d.state) {
 		d.state, d.hardware = st, d.ns.Hardware(d.name)
 	}
 	d.gate.mtu.Store(uint32(st.MTU))
-	return d.describe(st, nil)
-}
-
-func (d *Device) describe(st link.State, fault error) *netdev.Info {
-	info := &netdev.Info{Driver: d.hardware.Driver, Status: map[string]string{}}
-	if info.Driver != "" {
-		info.Status["driver_name"] = info.Driver
-	}
-	if fault != nil {
-		info.Fault = fault.Error()
-		return info
-	}
-	info.Link, info.MTU, info.MAC, info.IfIndex = st.Running, st.MTU, st.MAC, st.Index
-	info.Speed, info.Duplex = d.hardware.Speed, d.hardware.Duplex
-	return info
+	return link.Describe(st, d.hardware, nil)
 }

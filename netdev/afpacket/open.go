@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/netdev/link"
 	"github.com/gvswitch/gvswitch/netdev/opt"
 )
 
@@ -58,6 +59,6 @@ func parse(name string, o netdev.Options) (config, error) {
 	if err := r.Done(); err != nil {
 		return c, err
 	}
-	_, err := settingsOf(name, o, false)
+	_, err := link.SettingsOf(name, o, false)
 	return c, err
 }

@@ -18,11 +18,15 @@ func (v *Vector) Write(fd int) unix.Errno {
 	return errno
 }
 
-// Read reads one frame into a and then b, readv(2), and gives its length.
-func Read(fd int, a, b []byte) (int, unix.Errno) {
-	parts := [2]iovec{{base(a), uint64(len(a))}, {base(b), uint64(len(b))}}
-	n, _, errno := unix.RawSyscall(unix.SYS_READV, uintptr(fd), uintptr(unsafe.Pointer(&parts)), 2)
-	return int(n), errno
+// Read reads one frame, readv(2): its net header into hdr, its first bytes into
+// head, the rest into tail. It gives the length of all.
+func Read(fd int, hdr, head, tail []byte) (int, unix.Errno) {
+	parts := [3]iovec{{base(hdr), uint64(len(hdr))}, {base(head), uint64(len(head))}, {base(tail), uint64(len(tail))}}
+	n, _, errno := unix.RawSyscall(unix.SYS_READV, uintptr(fd), uintptr(unsafe.Pointer(&parts)), uintptr(len(parts)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
 }
 
 // Receive takes one datagram from a socket, recvfrom(2), and gives its true length,
@@ -30,7 +34,10 @@ func Read(fd int, a, b []byte) (int, unix.Errno) {
 func Receive(fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
 		uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
-	return int(n), errno
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), 0
 }
 
 // SocketError takes the socket's pending error, if any, so that it does not wake

@@ -47,7 +47,7 @@ func TestVectorRoundTrip(t *testing.T) {
 	}
 	for i, hdr := range []int{vnet.LegacyLen, vnet.LegacyLen, vnet.Len} {
 		want := bodies[(i+1)%3]
-		a, b := make([]byte, hdr+20), make([]byte, 8000)
+		h, a, b := make([]byte, hdr), make([]byte, 20), make([]byte, 8000)
 		var got []byte
 		if i == 1 {
 			n, errno := Receive(fds[1], b[:100])
@@ -56,17 +56,17 @@ func TestVectorRoundTrip(t *testing.T) {
 			}
 			got, want = b[hdr:100], want[:100-hdr]
 		} else {
-			n, errno := Read(fds[1], a, b)
+			n, errno := Read(fds[1], h, a, b)
 			if errno != 0 {
 				t.Fatal(errno)
 			}
-			got = append(a[hdr:], b[:n-len(a)]...)
+			got = append(a, b[:n-hdr-len(a)]...)
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("frame %d differs", i)
 		}
 	}
-	if _, errno := Read(fds[1], make([]byte, 9), make([]byte, 9)); errno != unix.EAGAIN {
+	if _, errno := Read(fds[1], make([]byte, 9), make([]byte, 9), make([]byte, 9)); errno != unix.EAGAIN {
 		t.Error(errno)
 	}
 	if n, errno := batch.Send(int(os.Stdin.Fd()), 0, 1); n != 0 || errno != unix.ENOTSOCK {
@@ -125,7 +125,7 @@ func TestNoAllocs(t *testing.T) {
 		batch.Vector(0).Fill(&p, vnet.Len)
 		batch.Vector(0).Write(fd)
 		batch.Send(fd, 0, 1)
-		Read(fd, buf, buf)
+		Read(fd, buf, buf, buf)
 		Receive(fd, buf)
 		SocketError(fd)
 	}); n != 0 {

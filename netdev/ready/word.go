@@ -24,6 +24,10 @@ func (w *Word) Ready() bool { return w.flag.Load() != 0 }
 // Set makes Ready true until Rearm.
 func (w *Word) Set() { w.flag.Store(1) }
 
+// Clear makes Ready false until Set, whatever comes: the descriptor is of no use any
+// more.
+func (w *Word) Clear() { w.flag.Store(0) }
+
 // Rearm says that the descriptor was found empty: Ready is false until something
 // comes.
 func (w *Word) Rearm() {
