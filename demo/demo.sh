@@ -54,9 +54,7 @@ on() {
 }
 
 [ "$(id -u)" = 0 ] || fail "needs root"
-for d in gvbr0 gvtap0; do
-    [ ! -e /sys/class/net/$d ] || fail "there is a device $d already"
-done
+[ ! -e /sys/class/net/gvbr0 ] || fail "there is a device gvbr0 already"
 for n in gvdemo-net gvdemo-tap; do
     [ ! -e /run/netns/$n ] || fail "there is a namespace $n already (ip netns del $n)"
 done
@@ -84,10 +82,9 @@ gvsctl add-br gvbr0
 gvsctl add-port gvbr0 vm-a -- set Interface vm-a type=dpdkvhostuser
 gvsctl add-port gvbr0 vm-b -- set Interface vm-b type=dpdkvhostuser
 gvsctl add-port gvbr0 gvnet0 -- set Interface gvnet0 type=veth options:peer=eth0 options:netns=gvdemo-net
-gvsctl add-port gvbr0 gvtap0 -- set Interface gvtap0 type=tap
+gvsctl add-port gvbr0 gvtap0 -- set Interface gvtap0 type=tap options:netns=gvdemo-tap
 
 say "Hosts on them: guests a and b, namespaces net and tap, and this host on the bridge's own port"
-ip link set gvtap0 netns gvdemo-tap
 # address HOST DEVICE NUMBER
 address() {
     on "$1" "ip addr add $net4.$3/24 dev $2 && ip -6 addr add $net6$3/64 dev $2 nodad && ip link set $2 up"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gvswitch/gvswitch/test/guest"
+	"github.com/gvswitch/gvswitch/test/peers"
 )
 
 // The demonstration of README.md: two guests, a namespace behind a veth, a tap
@@ -54,23 +55,74 @@ func TestDemoTopology(t *testing.T) {
 	if state := strings.TrimSpace(s.Ctl("get", "Interface", "vu0", "link_state")); state != "up" {
 		t.Errorf("link_state of vu0 is %s with a guest attached", state)
 	}
+
+	// The same bridge takes other kinds of guest.
+	q := bootGuest(t, "q", 6, guest.Config{Kind: guest.QEMU, Socket: s.AddVhost("vu2")})
+	pingAll(t, q, a, ns, tap, host)
+	transfer(t, q, a, a.ip)
+	transfer(t, ns, q, q.ip6)
+	testEchoByTestpmd(t, s)
 }
 
-// addTap adds a tap port and moves its kernel side to a namespace of its own,
-// as a container's is.
-func addTap(t *testing.T, s *Switch, name string, n int) station {
+// DPDK's testpmd answers ARP and ICMP in its mode icmpecho. It answers for every
+// address, so it gets a VLAN with a namespace that asks.
+func testEchoByTestpmd(t *testing.T, s *Switch) {
 	t.Helper()
-	s.AddPort(name, "type=tap")
-	ns := newNetns(t, name)
 	ctx := context.Background()
-	if _, err := s.Netns.Run(ctx, "ip link set "+name+" netns "+ns.Name); err != nil {
+	pmd, err := peers.StartTestpmd(ctx, peers.TestpmdConfig{Sockets: []string{s.AddVhost("pmd0")}})
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer pmd.Stop()
+	asks := addNamespace(s, "asks", 7)
+	s.Ctl("set", "Port", "pmd0", "tag=77", "--", "set", "Port", "asks", "tag=77")
+	command(ctx, t, pmd, "set fwd icmpecho")
+	command(ctx, t, pmd, "start")
+	if err := peers.Ping(ctx, asks.host, "10.9.0.99", pingTime); err != nil {
+		t.Errorf("testpmd: %v", err)
+	}
+}
+
+// addTap adds a tap port whose kernel side is in a namespace of its own.
+func addTap(t *testing.T, s *Switch, name string, n int) station {
+	t.Helper()
+	ns := newNetns(t, name)
+	s.AddPort(name, "type=tap", "options:netns="+ns.Name)
 	ip, ip6 := addrs(n)
-	if err := ns.AddAddrs(ctx, name, ip, ip6); err != nil {
+	if err := ns.AddAddrs(context.Background(), name, ip, ip6); err != nil {
 		t.Fatal(err)
 	}
 	return newStation(name, n, ns)
+}
+
+// Internal ports and taps are moved to namespaces by others, as Neutron's agents do
+// it: their traffic goes on.
+func TestMovedDevices(t *testing.T) {
+	ctx := context.Background()
+	s := NewSwitch(t, Options{})
+	s.Ctl("add-br", "br0")
+	var all []station
+	for i, kind := range []string{"internal", "tap"} {
+		name := "moved" + kind[:1]
+		s.AddPort(name, "type="+kind)
+		ns := newNetns(t, name)
+		if _, err := s.Netns.Run(ctx, "ip link set "+name+" netns "+ns.Name); err != nil {
+			t.Fatal(err)
+		}
+		ip, ip6 := addrs(i + 1)
+		if err := ns.AddAddrs(ctx, name, ip, ip6); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, newStation(name, i+1, ns))
+	}
+	all = append(all, addNamespace(s, "veth0", 3))
+	pingAll(t, all...)
+	transfer(t, all[0], all[1], all[1].ip)
+	transfer(t, all[2], all[0], all[0].ip6)
+	s.Ctl("del-port", "movedi")
+	if left := links(ctx, t, all[0].host.(*peers.Netns)); left != "lo" {
+		t.Errorf("devices left in the namespace of a deleted port: %s", left)
+	}
 }
 
 // addInternal gives the bridge's own port addresses, in the switch's namespace.
