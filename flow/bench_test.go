@@ -19,7 +19,7 @@ func BenchmarkExtract(b *testing.B) {
 				b.Fatal(err)
 			}
 			p, k := new(packet.Packet), new(Key)
-			p.SetBytes(frame)
+			lend(p, frame, packet.HeadCopy, 4096)
 			for b.Loop() {
 				Extract(p, k)
 			}

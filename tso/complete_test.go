@@ -20,9 +20,17 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
+// lent keeps the last frames that were lent alive: a packet holds addresses only.
+var (
+	lent  [256][]byte
+	nlent int
+)
+
 // lend makes p the frame b with a head of h bytes and a tail of pieces of n
 // bytes (the last takes what is left when there are too many).
 func lend(p *packet.Packet, b []byte, h, n int) {
+	lent[nlent%len(lent)] = b
+	nlent++
 	p.Reset()
 	h = min(h, len(b))
 	copy(p.Room(), b[:h])
