@@ -31,7 +31,6 @@ func (p *program) app(act func(*cli.Context) error) *cli.App {
 		HideVersion:            true, // -V and --version are among the flags, as ovs-vsctl has them
 		HideHelpCommand:        true,
 		EnableBashCompletion:   true,
-		BashComplete:           p.complete,
 		Flags:                  p.flags(),
 		Commands:               p.commands(act),
 		Action:                 act,
@@ -41,6 +40,7 @@ func (p *program) app(act func(*cli.Context) error) *cli.App {
 		UseShortOptionHandling: false,
 		Suggest:                false,
 	}
+	a.BashComplete = func(c *cli.Context) { p.complete(c, a) }
 	if p.compat() {
 		a.Usage = "ovs-vswitchd management utility"
 	}
@@ -53,10 +53,12 @@ command's name are this program's or that command's; the others stand before the
 A command with a slash in its name, and the runtime commands listed below, go to gvswitchd itself. All others work on the
 configuration database; gvsctl then waits until the switch has applied the change, and exits with an error if it could not.
 
-   gvsctl add-br br0
-   gvsctl add-port br0 vm0 tag=10 type=vhost-user mode=client socket=/run/vm0.sock
-   gvsctl --may-exist add-port br0 eth1 -- set Interface eth1 mtu_request=9000
-   gvsctl fdb/show br0`
+The exit status is 0, 1 for an error, 2 for an error that gvswitchd reports, or for br-exists if the bridge does not exist.
+
+    gvsctl add-br br0
+    gvsctl add-port br0 vm0 tag=10 type=vhost-user mode=client socket=/run/vm0.sock
+    gvsctl --may-exist add-port br0 eth1 -- set Interface eth1 mtu_request=9000
+    gvsctl fdb/show br0`
 
 // flags are the options that are not a command's.
 func (p *program) flags() []cli.Flag {
@@ -140,6 +142,10 @@ func (p *program) commands(act func(*cli.Context) error) []*cli.Command {
 	for _, c := range runtimeCommands {
 		add(runtimeGroup, c.name, c.args, c.usage, nil)
 	}
+	list = append(list,
+		&cli.Command{Name: "man", Hidden: true, Action: func(c *cli.Context) error { return p.man(c.App) }},
+		&cli.Command{Name: "completion", Hidden: true, Action: p.completion},
+	)
 	add("Other commands", "import", "[--replace] FILE", "take over the configuration in a database file of Open vSwitch; with --replace in place of the present one", nil)
 	return list
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-//go:generate go run . --generate-man ../../docs/man
+//go:generate sh -c "go run . man > ../../docs/man/gvsctl.8"
 
 // program is one call, with all that it has of the outside world.
 type program struct {

@@ -36,15 +36,16 @@ func (e *exitError) Error() string { return fmt.Sprint(e.err) }
 func (p *program) vsctl() int {
 	var line parsed
 	app := p.app(func(c *cli.Context) error { return p.act(c, line) })
+	if n := len(p.args); n > 0 && p.args[n-1] == completionFlag {
+		p.completeArgs(app, p.args[:n-1])
+		return 0
+	}
 	line, err := getopt(p.args, options(app.Flags))
 	if err != nil {
 		return p.fail(1, "%v", err)
 	}
 	words := append([]string{p.name}, line.globals...)
 	words = append(append(words, "--"), line.rest...)
-	if n := len(p.args); n > 0 && p.args[n-1] == "--generate-bash-completion" {
-		words = append([]string{p.name}, p.args...) // the framework looks for it at the end
-	}
 	err = app.Run(words)
 	var exit *exitError
 	switch {

@@ -12,7 +12,7 @@ import (
 func bridgeCommands() []*Syntax {
 	return []*Syntax{
 		{
-			Name: "add-br", Args: "BRIDGE [PARENT VLAN]", Brief: "create a bridge, or a fake one on a VLAN of a parent",
+			Name: "add-br", Args: "NEW-BRIDGE [PARENT VLAN]", Brief: "create a bridge, or a fake one on a VLAN of a parent",
 			minArgs: 1, maxArgs: 3, Options: []Option{{Name: "--may-exist"}}, prepare: prepareBridges, run: runAddBridge,
 		},
 		{

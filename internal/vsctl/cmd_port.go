@@ -17,11 +17,11 @@ func portCommands() []*Syntax {
 			minArgs: 1, maxArgs: 1, prepare: prepareBridges, run: runListPorts,
 		},
 		{
-			Name: "add-port", Args: "BRIDGE PORT [COLUMN[:KEY]=VALUE]...", Brief: "add a port to a bridge",
+			Name: "add-port", Args: "BRIDGE NEW-PORT [COLUMN[:KEY]=VALUE]...", Brief: "add a port to a bridge",
 			minArgs: 2, maxArgs: anyNumber, Options: []Option{mayExist}, prepare: prepareBridges, run: runAddPort,
 		},
 		{
-			Name: "add-bond", Args: "BRIDGE PORT IFACE... [COLUMN[:KEY]=VALUE]...", Brief: "add a bonded port to a bridge",
+			Name: "add-bond", Args: "BRIDGE NEW-PORT IFACE... [COLUMN[:KEY]=VALUE]...", Brief: "add a bonded port to a bridge",
 			minArgs: 4, maxArgs: anyNumber, Options: []Option{mayExist, {Name: "--fake-iface"}}, prepare: prepareBridges, run: runAddBond,
 		},
 		{
