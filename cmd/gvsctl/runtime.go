@@ -44,12 +44,12 @@ var flowCommands = []string{
 	"mod-port", "dump-ports-desc", "packet-out", "snoop", "monitor",
 }
 
-// isRuntime reports whether a command is for gvswitchd.
+// isRuntime reports whether a command is for gvswitchd, which knows dpif-netdev/pmd-... without the first part, too.
 func isRuntime(name string) bool {
 	if vsctl.Find(name) != nil {
 		return false
 	}
-	return strings.Contains(name, "/") || slices.ContainsFunc(runtimeCommands, func(c runtimeCommand) bool { return c.name == name })
+	return strings.Contains(name, "/") || strings.HasPrefix(name, "pmd-") || slices.ContainsFunc(runtimeCommands, func(c runtimeCommand) bool { return c.name == name })
 }
 
 // runtime sends a command to the socket of target, as it is called in errors, and prints the reply. Statuses are ovs-appctl's: 1 if there is

@@ -113,7 +113,10 @@ func TestWaitForSwitch(t *testing.T) {
 		{"gvsctl", "set Bridge br0 external_ids:error=nonsense", 1, "gvsctl: Bridge br0: nonsense\n"},
 		{"gvsctl", "set Bridge br0 external_ids={}", 0, ""},
 		{"gvsctl", "set Port ok external_ids:warning=no_stp", 0, "gvsctl: warning: Port ok: no_stp\n"},
+		{"gvsctl", "set Port ok tag=1", 0, ""}, // the warning is known
 		{"gvsctl", "set Port ok external_ids:error=a external_ids:warning=b", 1, "gvsctl: Port ok: a\n"},
+		{"gvsctl", "set Port ok tag=2", 1, "gvsctl: Port ok: a\n"},
+		{"gvsctl", "set Port ok external_ids:x=y", 0, ""}, // nothing that the switch cares for
 		{"ovs-vsctl", "set Bridge br0 external_ids:error=nonsense", 0, ""},
 		{"ovs-vsctl", "add-port br0 q1 -- set Interface q1 type=bad", 65, "ovs-vsctl: Error detected while setting up 'q1': type: bad is not known.  See ovs-vswitchd log for details.\n"},
 		{"ovs-vsctl", "set Interface q1 type=bad mtu_request=1400", 0, ""},

@@ -74,7 +74,7 @@ func WaitApplied(ctx context.Context, db Database, o *Options, result *Result) e
 }
 
 // check looks for what the switch could not do: interfaces of this change that have no port number, and, unless it is to be as
-// ovs-vsctl does, rows that the change touched, or that came to have an error with it.
+// ovs-vsctl does, errors of rows that the change touched, and errors and warnings that came with it.
 func (result *Result) check(now Snapshot, o *Options) error {
 	var lines []string
 	told := make(map[string]bool)
@@ -91,7 +91,7 @@ func (result *Result) check(now Snapshot, o *Options) error {
 			case o.Compat:
 			case problem != "" && (touched || problem != oldProblem) && !told[problem]:
 				more = append(more, p.text(name, problem))
-			case warning != "" && (touched || warning != oldWarning):
+			case warning != "" && warning != oldWarning:
 				o.warn("warning: " + p.subject(name) + ": " + warning)
 			}
 			told[problem] = true

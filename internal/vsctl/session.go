@@ -161,7 +161,19 @@ func (s *Session) commit(ctx context.Context, r *run) (*Result, map[*row]ovsdb.U
 	return result, ids, nil
 }
 
-// watched returns the rows that the change touched and that are still there.
+// configured reports whether the run wrote to the row more than references to other rows and notes of management systems.
+func (x *row) configured() bool {
+	for column := range x.written {
+		switch column {
+		case "bridges", "ports", "interfaces", "external_ids":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// watched returns the rows whose configuration the change touched and that are still there.
 func (r *run) watched(ids map[*row]ovsdb.UUID) map[string]map[ovsdb.UUID]bool {
 	watch := make(map[string]map[ovsdb.UUID]bool)
 	add := func(x *row, isNew bool) {
@@ -176,7 +188,7 @@ func (r *run) watched(ids map[*row]ovsdb.UUID) map[string]map[ovsdb.UUID]bool {
 	}
 	for _, rows := range r.touched {
 		for _, x := range rows {
-			if len(x.written) > 0 && !x.deleted {
+			if x.configured() && !x.deleted {
 				add(x, false)
 			}
 		}
