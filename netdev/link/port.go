@@ -34,6 +34,10 @@ func Describe(st State, hw Hardware, fault error) *netdev.Info {
 	}
 	info.Link, info.MTU, info.MAC, info.IfIndex = st.Running, st.MTU, st.MAC, st.Index
 	info.Speed, info.Duplex = hw.Speed, hw.Duplex
+	info.Status["admin_state"] = "down"
+	if st.Up {
+		info.Status["admin_state"] = "up"
+	}
 	return info
 }
 
