@@ -1,14 +1,14 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/gvswitch/gvswitch/internal/daemon/desired"
 	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/netdev/afpacket"
+	"github.com/gvswitch/gvswitch/netdev/tap"
 	"github.com/gvswitch/gvswitch/netdev/vhostuser"
 )
 
@@ -17,14 +17,18 @@ func Providers() map[desired.Kind]netdev.OpenFunc {
 	return map[desired.Kind]netdev.OpenFunc{
 		desired.VhostServer: vhostuser.OpenServer,
 		desired.VhostClient: vhostuser.OpenClient,
+		desired.Internal:    privileged(tap.Open),
+		desired.Tap:         privileged(tap.Open),
+		desired.System:      privileged(afpacket.Open),
 	}
 }
 
-// privileged makes the reason clear when a device of the kernel cannot be opened for want of privilege.
+// privileged adds the likely reason when a device of the kernel cannot be opened without the privilege that it needs. What the kernel said may
+// have lost its type on the way, so any failure counts.
 func privileged(open netdev.OpenFunc) netdev.OpenFunc {
 	return func(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
 		dev, err := open(name, o, h)
-		if err != nil && errors.Is(err, fs.ErrPermission) && !hasCapability(unix.CAP_NET_ADMIN) {
+		if err != nil && !hasCapability(unix.CAP_NET_ADMIN) {
 			err = fmt.Errorf("%w (gvswitchd lacks CAP_NET_ADMIN)", err)
 		}
 		return dev, err
