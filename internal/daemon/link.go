@@ -48,16 +48,17 @@ func startLink(address string, log *slog.Logger) (*link, error) {
 
 // watchLock says so when another switch keeps this one from acting.
 func (l *link) watchLock(ctx context.Context, log *slog.Logger) {
-	const patience = 2 * time.Second
+	patience := 2 * time.Second
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(patience):
 		}
+		patience = 2 * time.Second
 		if l.replica.Connected() && !l.replica.HasLock() {
 			log.Warn("another switch acts on this database, waiting until it ends", "lock", databaseLock, "database", l.address)
-			pause(ctx, time.Minute)
+			patience = time.Minute
 		}
 	}
 }

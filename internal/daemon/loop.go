@@ -61,6 +61,7 @@ func (l *loop) run(ctx context.Context) {
 	defer statistics.Stop()
 	retry := time.NewTimer(time.Hour)
 	defer retry.Stop()
+	var settled <-chan time.Time // nil: no event that is not written
 	for {
 		select {
 		case <-ctx.Done():
@@ -68,7 +69,11 @@ func (l *loop) run(ctx context.Context) {
 		case <-l.db.Changed():
 			l.configure(ctx)
 		case <-l.poked:
-			pause(ctx, settleTime)
+			if settled == nil {
+				settled = time.After(settleTime)
+			}
+		case <-settled:
+			settled = nil
 			l.write(ctx, false)
 		case <-retry.C:
 			l.rec.Retry()
@@ -77,13 +82,6 @@ func (l *loop) run(ctx context.Context) {
 			l.write(ctx, true)
 		}
 		retry.Reset(l.untilRetry())
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }
 
