@@ -1,11 +1,14 @@
 package vhostuser
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/gvswitch/gvswitch/internal/virtio/virtiotest"
 )
 
 // listenUnix listens on path, in place of whatever is there.
@@ -27,3 +30,20 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// many is how often a loop runs: n times, or full times in `make soak`.
+func many(n, full int) int {
+	if os.Getenv("GVSWITCH_SOAK") != "" {
+		return full
+	}
+	return n
+}
+
+func procFD(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
+type (
+	hdr   = virtiotest.Hdr
+	shape = virtiotest.Shape
+	elem  = virtiotest.Elem
+	ring2 = virtiotest.Ring
+)

@@ -233,6 +233,29 @@ func (d *Net) takeRx() ([]byte, error) {
 	return d.RX.Mem.Read(at, int(n)), nil
 }
 
+// Move lets the card go on in other memory with the same content, whose
+// addresses are by delta (modulo 2^64) further up. Descriptors that the device has not used yet
+// still hold old addresses.
+func (d *Net) Move(m Memory, delta uint64) {
+	for _, r := range []*Ring{d.TX, d.RX} {
+		r.Mem = m
+		r.Desc += delta
+		r.Avail += delta
+		r.Used += delta
+	}
+	d.tx.move(delta)
+	d.rx.move(delta)
+}
+
+func (s *slots) move(delta uint64) {
+	for i := range s.free {
+		s.free[i] += delta
+	}
+	for h := range s.busy {
+		s.busy[h] += delta
+	}
+}
+
 // ResetRings starts both rings anew at the indices given, with all buffers free.
 func (d *Net) ResetRings(tx, rx uint16) {
 	if d.TX != nil {
