@@ -295,6 +295,33 @@ func TestPromiscuous(t *testing.T) {
 	}
 }
 
+// The host does not answer on the port's device for addresses that it has
+// elsewhere; the switch brings the question there.
+func TestNoSecondARPAnswer(t *testing.T) {
+	ns, peer := pair(t)
+	netdevtest.IP(t, "-n "+ns+" link add i0 type veth peer name i1")
+	netdevtest.IP(t, "-n "+ns+" addr add 10.9.9.1/24 dev i0")
+	netdevtest.IP(t, "-n "+ns+" link set i0 up")
+	d, err := afpacket.Open("v0", options(ns), &netdevtest.Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, b := open(t, peer, "v1")
+	ask := append(append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 2, 0, 0, 0, 0, 9),
+		8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 9, 10, 9, 9, 9, 0, 0, 0, 0, 0, 0, 10, 9, 9, 1)
+	b.Send(netdevtest.Offload{}, ask)
+	if got := b.Receive(1, 100*time.Millisecond); len(got) != 0 {
+		t.Errorf("answer %x", got[0].Frame)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.Send(netdevtest.Offload{}, ask)
+	if got := b.Receive(1, patience); len(got) != 1 {
+		t.Error("without the port the host does not answer as before")
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	ns, _ := pair(t)
 	netdevtest.IP(t, "-n "+ns+" link add bridge0 type bridge")

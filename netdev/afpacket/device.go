@@ -44,7 +44,8 @@ type Device struct {
 	settings link.Settings
 	state    link.State // as last seen
 	hardware link.Hardware
-	bound    int // index of the device that the socket is bound to, 0 if none
+	bound    int    // index of the device that the socket is bound to, 0 if none
+	undoARP  func() // see link.QuietARP; nil if none is bound
 }
 
 // Maker makes the kernel device of a port that does not only use an existing one.
@@ -165,6 +166,7 @@ func (d *Device) bind(st link.State) error {
 		return fmt.Errorf("%s: promiscuous mode: %w", d.name, err)
 	}
 	hear(d.fd)
+	d.undoARP = d.ns.QuietARP(d.name)
 	d.bound = st.Index
 	d.watch.Follow(st.Index)
 	d.gate.mtu.Store(uint32(st.MTU))
@@ -238,6 +240,9 @@ func (d *Device) check(o netdev.Options) error {
 func (d *Device) Close() error {
 	close(d.quit)
 	<-d.done
+	if d.bound != 0 {
+		d.undoARP()
+	}
 	var err error
 	if d.maker != nil {
 		err = d.maker.Remove(d.ns)

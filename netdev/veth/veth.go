@@ -1,0 +1,132 @@
+// Package veth is the device type "veth": a veth pair made by the switch, one end a
+// port, the other a device for a namespace, such as a container's.
+//
+// The port is named like the near end and is an afpacket port on it; this package only
+// makes and removes the pair. A pair that an earlier run left behind (kill -9) is
+// known by the alias of its near end and taken over if it leads to the same
+// place, otherwise made anew. A device that the switch did not make is never
+// touched.
+//
+// All of it is control code.
+package veth
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/netdev/afpacket"
+	"github.com/gvswitch/gvswitch/netdev/link"
+	"github.com/gvswitch/gvswitch/netdev/opt"
+)
+
+// alias marks the near end of a pair as made by the switch.
+const alias = "gvswitch veth port"
+
+var _ netdev.OpenFunc = Open
+
+// Open makes the pair and opens the port. Options:
+//
+//	peer      the other end's name (needed)
+//	netns     where the other end goes: a name, a process id or a path
+//	peer-mac  the other end's MAC address
+func Open(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
+	p := &pair{name: name}
+	if err := p.parse(o); err != nil {
+		return nil, err
+	}
+	return afpacket.New(name, "", o, p, h)
+}
+
+// pair implements afpacket.Maker.
+type pair struct {
+	name    string
+	peer    string
+	netns   string
+	peerMAC net.HardwareAddr
+	index   int // of the near end that we made or took over
+}
+
+func (p *pair) parse(o netdev.Options) error {
+	if err := netdev.CheckIfName(p.name); err != nil {
+		return err
+	}
+	r := opt.New(p.name, o.Map)
+	p.peer, p.netns = r.String("peer", ""), r.String("netns", "")
+	mac := r.String("peer-mac", "")
+	if err := netdev.CheckIfName(p.peer); err != nil {
+		r.Refuse("peer", p.peer, err.Error())
+	} else if p.peer == p.name && p.netns == "" {
+		r.Refuse("peer", p.peer, "must not be the port's own name")
+	}
+	s, err := link.SettingsOf(p.name, netdev.Options{MAC: mac}, true)
+	if err != nil {
+		r.Refuse("peer-mac", mac, "is not the address of a device")
+	}
+	p.peerMAC = s.MAC
+	if err := r.Done(); err != nil {
+		return err
+	}
+	_, err = link.SettingsOf(p.name, o, true)
+	return err
+}
+
+// Check implements afpacket.Maker.
+func (p *pair) Check(o netdev.Options) error {
+	return (&pair{name: p.name}).parse(o)
+}
+
+// Make implements afpacket.Maker. The peer's namespace is held only meanwhile: we do
+// not keep a container's alive when it ends.
+func (p *pair) Make(ns *link.Namespace, s link.Settings) error {
+	far, err := link.Acquire(p.netns)
+	if err != nil {
+		return fmt.Errorf("%s: option netns: %w", p.name, err)
+	}
+	defer far.Release()
+	st, err := ns.Get(p.name)
+	if err == nil {
+		if st.Kind != "veth" || st.Alias != alias {
+			return fmt.Errorf("%s: %w: a device of this name exists that the switch did not make (%s)", p.name, unix.EEXIST, st.Kind)
+		}
+		if !p.leadsTo(far, st) {
+			if err := ns.Delete(p.name, st.Index); err != nil {
+				return err
+			}
+			err = link.ErrNoDevice
+		}
+	}
+	if errors.Is(err, link.ErrNoDevice) {
+		if _, err := far.Get(p.peer); err == nil {
+			return fmt.Errorf("%s: option peer=%q: %w in that namespace", p.name, p.peer, unix.EEXIST)
+		}
+		if err := ns.AddVeth(p.name, p.peer, far, alias); err != nil {
+			return err
+		}
+		ns.NoIPv6Address(p.name)
+		st, err = ns.Get(p.name)
+	}
+	if err != nil {
+		return err
+	}
+	p.index = st.Index
+	if err := ns.Apply(p.name, s); err != nil {
+		return errors.Join(err, p.Remove(ns))
+	}
+	if err := far.Apply(p.peer, link.Settings{MTU: s.MTU, MAC: p.peerMAC, Up: true}); err != nil {
+		return errors.Join(err, p.Remove(ns))
+	}
+	return nil
+}
+
+// leadsTo tells whether the near end's other end is the one that we want.
+func (p *pair) leadsTo(far *link.Namespace, near link.State) bool {
+	st, err := far.Get(p.peer)
+	return err == nil && st.Kind == "veth" && st.Peer == near.Index && near.Peer == st.Index
+}
+
+// Remove implements afpacket.Maker: the other end goes too, wherever it is.
+func (p *pair) Remove(ns *link.Namespace) error { return ns.Delete(p.name, p.index) }
