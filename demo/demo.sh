@@ -148,7 +148,7 @@ tcp a net $net4.3 -R
 say "What the switch says"
 gvsctl show
 gvsctl fdb/show gvbr0
-gvsctl dump-ports gvbr0
+gvsctl dump-ports --names gvbr0
 
 if [ "${KEEP:-}" = 1 ]; then
     echo

@@ -82,6 +82,6 @@ if [ "$pages" -gt 0 ]; then
     mkdir -p /dev/hugepages
     mountpoint -q /dev/hugepages || mount -t hugetlbfs none /dev/hugepages
 fi
-for m in tun veth 8021q; do
+for m in tun veth; do
     [ -d /sys/module/$m ] || modprobe -q $m 2>/dev/null || true # else it is built in
 done

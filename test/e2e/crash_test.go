@@ -61,12 +61,11 @@ func TestKillRestart(t *testing.T) {
 	transfer(t, ns, g, g.ip)
 }
 
-// firstReply waits for one echo reply.
+// firstReply waits for one echo reply, asking fifty times a second.
 func firstReply(ctx context.Context, from station, addr string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout+5*time.Second)
 	defer cancel()
-	_, err := from.host.Run(ctx, fmt.Sprintf("for i in $(seq %d); do busybox ping -q -c 1 -W 1 %s >/dev/null && exit 0; done; exit 1",
-		int(timeout.Seconds()), addr))
+	_, err := from.host.Run(ctx, fmt.Sprintf("busybox ping -i 0.02 -w %d %s | grep -m 1 -q 'bytes from'", int(timeout.Seconds()), addr))
 	return err
 }
 

@@ -38,7 +38,7 @@ func TestDemoTopology(t *testing.T) {
 	if err := want(s.Ctl("fdb/show", "br0"), "02:00:00:00:00:01", "02:00:00:00:00:02"); err != nil {
 		t.Errorf("fdb/show: %v", err)
 	}
-	if err := want(s.Ctl("dump-ports", "br0"), "vu0", "vu1", "veth0", "tap0"); err != nil {
+	if err := want(s.Ctl("dump-ports", "--names", "br0"), "vu0", "vu1", "veth0", "tap0", "rx pkts=", "tx pkts="); err != nil {
 		t.Errorf("dump-ports: %v", err)
 	}
 	for _, port := range []string{"vu0", "vu1", "veth0", "tap0", "br0"} {
