@@ -334,7 +334,7 @@ func TestConfigChange(t *testing.T) {
 	if want := "\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"; err != nil || string(b[:n]) != want {
 		t.Fatalf("got %x, %v", b[:max(n, 0)], err)
 	}
-	for i := range 2000 { // nobody reads
+	for i := range 400 { // nobody reads
 		if err := d.Adjust(netdev.Options{RunDir: l.dir, MTU: 1500 + i%2}); err != nil {
 			t.Fatal(err)
 		}
