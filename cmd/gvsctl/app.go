@@ -29,8 +29,8 @@ func (p *program) app(act func(*cli.Context) error) *cli.App {
 		Description:            description,
 		Version:                version.String(),
 		HideVersion:            true, // -V and --version are among the flags, as ovs-vsctl has them
+		HideHelp:               true, // likewise: the framework's own help flag is one variable for all programs
 		HideHelpCommand:        true,
-		EnableBashCompletion:   true,
 		Flags:                  p.flags(),
 		Commands:               p.commands(act),
 		Action:                 act,
@@ -79,6 +79,7 @@ func (p *program) flags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-syslog", Usage: "nothing is logged anyway", Category: ignoredOptions},
 		&cli.StringFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "logging `LEVEL`", Category: ignoredOptions},
 		&cli.StringFlag{Name: "log-file", Usage: "log `FILE`", Category: ignoredOptions},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "help", Aliases: []string{"h"}, Usage: "print this help"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "version", Aliases: []string{"V"}, Usage: "print the version"},
 	}
 	if !p.compat() {
@@ -92,7 +93,7 @@ var optionalArgs = map[string]bool{"verbose": true, "log-file": true}
 
 // options are what may stand before the first command's name: the flags, and the options of all commands.
 func options(flags []cli.Flag) []option {
-	list := []option{{name: "help", short: 'h'}, {name: "generate-bash-completion"}}
+	var list []option
 	for _, f := range flags {
 		o := option{name: f.Names()[0]}
 		if _, isBool := f.(*cli.BoolFlag); !isBool {

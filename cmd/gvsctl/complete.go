@@ -61,9 +61,7 @@ func (p *program) complete(c *cli.Context, app *cli.App) {
 		words = words[i+1:]
 	} else if len(words) == 0 {
 		for _, o := range options(app.Flags) {
-			if "--"+o.name != completionFlag {
-				fmt.Fprintln(p.stdout, "--"+o.name)
-			}
+			fmt.Fprintln(p.stdout, "--"+o.name)
 		}
 	}
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.HasPrefix(w, "-") })

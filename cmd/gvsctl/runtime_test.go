@@ -187,6 +187,7 @@ func TestVersionAndHelp(t *testing.T) {
 		{"ovs-appctl", "-V", version.Line("ovs-appctl") + "\n"},
 		{"gvsctl", "--help", "add-port"},
 		{"gvsctl", "-h", "fdb/show"},
+		{"gvsctl", "help", "add-port"},
 		{"ovs-vsctl", "--help", "add-port"},
 		{"ovs-appctl", "--help", "list-commands"},
 	} {

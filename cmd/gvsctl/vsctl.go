@@ -115,6 +115,9 @@ func (p *program) act(c *cli.Context, line parsed) error {
 		fmt.Fprintln(p.stdout, version.Line(p.name))
 		return nil
 	}
+	if c.Bool("help") {
+		return cli.ShowAppHelp(c)
+	}
 	s, err := p.settings(c)
 	if err != nil {
 		return err
@@ -125,7 +128,7 @@ func (p *program) act(c *cli.Context, line parsed) error {
 	}
 	defer cancel()
 	if !p.compat() && len(line.rest) > 0 {
-		if done, err := p.own(ctx, s, line); done {
+		if done, err := p.own(ctx, c, s, line); done {
 			return err
 		}
 	}
@@ -153,25 +156,42 @@ func (p *program) timed(err error, s *settings) error {
 }
 
 // own carries out the commands that ovs-vsctl does not have. done is false if it is none of them.
-func (p *program) own(ctx context.Context, s *settings, line parsed) (done bool, err error) {
+func (p *program) own(ctx context.Context, c *cli.Context, s *settings, line parsed) (done bool, err error) {
 	name, args := line.rest[0], line.rest[1:]
 	switch {
+	case name == "help" && len(args) == 0:
+		return true, cli.ShowAppHelp(c)
+	case name == "help":
+		return true, p.commandHelp(c, args[0])
+	case len(args) > 0 && args[0] == "--help":
+		return true, p.commandHelp(c, name)
 	case isRuntime(name):
 		if status := p.runtime(ctx, "gvswitchd", control.Socket(s.runDir), s.vsctl.Style.Format == "json", name, args); status != 0 {
 			return true, &exitError{status: status}
 		}
 		return true, nil
 	case name == "import":
-		c, err := importCommand(args)
+		command, err := importCommand(args)
 		if err != nil {
 			return true, err
 		}
-		return true, p.timed(p.database(ctx, s, []*vsctl.Command{c}), s)
+		return true, p.timed(p.database(ctx, s, []*vsctl.Command{command}), s)
 	case slices.Contains(flowCommands, name):
 		return true, fmt.Errorf("%s: %s", name, notYet)
 	default:
 		return false, nil
 	}
+}
+
+// commandHelp prints how one command is used.
+func (p *program) commandHelp(c *cli.Context, name string) error {
+	i := slices.IndexFunc(c.App.Commands, func(c *cli.Command) bool { return c.Name == name })
+	if i < 0 {
+		return fmt.Errorf("unknown command '%s'; use --help for help", name)
+	}
+	command := c.App.Commands[i]
+	_, err := fmt.Fprintf(p.stdout, "%s [OPTION]... %s\n\n%s\n", p.name, command.UsageText, command.Usage)
+	return err
 }
 
 // database runs commands on the database and waits for the switch.
@@ -235,7 +255,7 @@ func (p *program) dial(ctx context.Context, s *settings, retry bool) (*vsctl.Con
 		var failed *vsctl.ConnError
 		if err == nil || !retry || !errors.As(err, &failed) {
 			if errors.As(err, &failed) && errors.Is(err, os.ErrNotExist) && !p.compat() && strings.HasPrefix(s.db, "unix:") {
-				err = fmt.Errorf("%w; is gvswitchd running with this run directory (--run-dir)?", err) //nolint:revive,staticcheck // a question to the user
+				err = fmt.Errorf("%w; is gvswitchd running with this run directory (--run-dir)?", err)
 			}
 			return db, err
 		}

@@ -32,9 +32,8 @@ func start(t *testing.T) (dir string, s *Server, stop func()) {
 		return "", fmt.Errorf("two: A: value %q is no good", args[0])
 	})
 	s.Register("panics", "", 0, 0, func(context.Context, []string) (string, error) {
-		var m map[string]int
-		m["x"] = 1
-		return "", nil
+		var none []string
+		return none[0], nil
 	})
 	s.RegisterResult("both", "", 0, 0, func(context.Context, []string) (Result, error) {
 		return Result{Text: "n is 7\n", Value: map[string]int{"n": 7}}, nil
@@ -69,7 +68,7 @@ func TestCommands(t *testing.T) {
 		{call: "two", wantErr: "\"two\" command requires at least 1 arguments\n"},
 		{call: "two 1 2 3", wantErr: "\"two\" command takes at most 2 arguments\n"},
 		{call: "nosuch", wantErr: "\"nosuch\" is not a valid command (use \"list-commands\" to see a list of valid commands)\n"},
-		{call: "panics", wantErr: "panics: internal error: assignment to entry in nil map\n"},
+		{call: "panics", wantErr: "panics: internal error: runtime error: index out of range [0] with length 0\n"},
 		{call: "set-options --colour", wantErr: "set-options: unknown option \"--colour\"\n"},
 		{call: "set-options --format xml", wantErr: "set-options: format \"xml\" is not one of text and json\n"},
 	} {

@@ -68,7 +68,7 @@ func splitAssignment(arg string, operators []string) (assignment, error) {
 		}
 	}
 	if a.operator == "" {
-		return a, fmt.Errorf("%s: argument does not end in %s followed by a value.", arg, alternatives(operators)) //nolint:revive,staticcheck // ovs-vsctl's text
+		return a, fmt.Errorf("%s: argument does not end in %s followed by a value.", arg, alternatives(operators))
 	}
 	a.value = rest[len(a.operator):]
 	return a, nil

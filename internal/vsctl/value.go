@@ -126,9 +126,9 @@ func parseRange(b *ovsdb.BaseType, s string) ([]ovsdb.Atom, error) {
 		}
 		first, last = n, n
 	case last < first:
-		return nil, fmt.Errorf(`"%s" is not a valid range. Range end cannot be before start.`, s) //nolint:revive,staticcheck // ovs-vsctl's text
+		return nil, fmt.Errorf(`"%s" is not a valid range. Range end cannot be before start.`, s)
 	case uint64(last)-uint64(first) >= maxRange:
-		return nil, fmt.Errorf(`constraint violation: Range "%d-%d" is too big. Maximum allowed size is %d.`, first, last, maxRange) //nolint:revive,staticcheck // ovs-vsctl's text
+		return nil, fmt.Errorf(`constraint violation: Range "%d-%d" is too big. Maximum allowed size is %d.`, first, last, maxRange)
 	}
 	var atoms []ovsdb.Atom
 	for n := first; ; n++ {
@@ -206,7 +206,7 @@ func readAtom(b *ovsdb.BaseType, s string, names *symbols) (ovsdb.Atom, error) {
 func unquote(s string) (string, error) {
 	switch {
 	case s == "":
-		return "", fmt.Errorf(`An empty string is not valid as input; use "" to represent the empty string`) //nolint:revive,staticcheck // ovs-vsctl's text
+		return "", fmt.Errorf(`An empty string is not valid as input; use "" to represent the empty string`)
 	case s[0] != '"':
 		return s, nil
 	case len(s) < 2 || s[len(s)-1] != '"':
