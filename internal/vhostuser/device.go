@@ -4,8 +4,10 @@ package vhostuser
 type RunState uint8
 
 // The run states. A vring that its guest transmits on and that is started but not
-// enabled must be emptied all the same ("Ring states" in the specification); one that it
-// receives on simply gets nothing.
+// enabled must be emptied all the same ("Ring states" in the specification): a guest that
+// gives up a queue pair has frames in it. Without several pairs nobody does that, and a disabled
+// ring is left alone: User Mode Linux disables rings and then frees their memory,
+// without stopping them. One that the guest receives on simply gets nothing.
 const (
 	Stopped    RunState = iota // nobody touches it
 	Discarding                 // what the guest transmits is thrown away

@@ -13,7 +13,7 @@ func (s *Session) want(i int) RunState {
 		// Without protocol features there is no SET_VRING_ENABLE, and rings are
 		// enabled from the start.
 		return Running
-	case i%2 == 1:
+	case i%2 == 1 && s.Features&FeatureMQ != 0:
 		return Discarding
 	}
 	return Stopped

@@ -30,7 +30,7 @@ func TestForward(t *testing.T) {
 		"32 regions":     {Regions: 32, Base: 1 << 32},
 		"split receive":  {RxCuts: []int{12, 700}},
 		"like UML":       {Protocol: vhostuser.ProtoReplyAck | vhostuser.ProtoBackendReq | vhostuser.ProtoConfig, RxCuts: []int{12}},
-		"pretty minimal": {Clear: ^uint64(virtio.FVersion1)},
+		"pretty minimal": {Clear: ^virtio.FVersion1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)
