@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gvswitch/gvswitch/config/ovsdb"
 )
@@ -189,6 +190,9 @@ func readAtom(b *ovsdb.BaseType, s string, names *symbols) (ovsdb.Atom, error) {
 		return ovsdb.Atom{}, fmt.Errorf(`"%s" is not a valid boolean (use "true" or "false")`, s)
 	case ovsdb.String:
 		text, err := unquote(s)
+		if err == nil {
+			err = checkText(text)
+		}
 		return ovsdb.Str(text), err
 	default:
 		if names != nil && strings.HasPrefix(s, "@") {
@@ -217,6 +221,18 @@ func unquote(s string) (string, error) {
 		return "", fmt.Errorf("%s: %w", s, err)
 	}
 	return text, nil
+}
+
+// checkText refuses what a string of OVSDB cannot be.
+func checkText(s string) error {
+	if strings.ContainsRune(s, 0) {
+		return fmt.Errorf("%q: null bytes not supported in quoted strings", s)
+	}
+	if utf8.ValidString(s) {
+		return nil
+	}
+	i := strings.IndexFunc(s, func(c rune) bool { return c == utf8.RuneError })
+	return fmt.Errorf("constraint violation: not a valid UTF-8 string: invalid UTF-8 sequence %#x", s[i])
 }
 
 // checkAtom checks a against the constraints of its type.
