@@ -1,11 +1,14 @@
 package datapath
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gvswitch/gvswitch/internal/checksum"
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/packet"
 )
@@ -76,6 +79,13 @@ func TestFaults(t *testing.T) {
 			in.queue(0).hook = func(b *packet.Burst) {
 				p := &b.Pkts[0]
 				p.AddSeg(mem.AddrOf(s.b[100:]), 1000)
+				// IPv4 and TCP, so that there is something to finish.
+				h := p.Head()
+				ip := []byte{0x45, 0, byte((p.Len - 14) >> 8), byte(p.Len - 14), 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2}
+				binary.BigEndian.PutUint16(ip[10:], ^checksum.Sum(ip, 0))
+				copy(h[12:], []byte{0x08, 0x00})
+				copy(h[14:], ip)
+				h[46] = 0x50
 				p.Flags, p.CsumStart, p.CsumOffset = packet.CsumPartial, 34, 16
 				s.vanish()
 			}
@@ -109,7 +119,11 @@ func TestFaults(t *testing.T) {
 					settle(t, in)
 					in.send(eth(2, 1), eth(2, 1))
 				}
-				got := <-stopped
+				got := "nobody within 10 s"
+				select {
+				case got = <-stopped:
+				case <-time.After(10 * time.Second):
+				}
 				if !strings.HasPrefix(got, c.owner+": memory vanished") {
 					t.Fatalf("stopped %q", got)
 				}

@@ -36,9 +36,13 @@ func (t *thread) fit(o *txPort, list []uint16) []uint16 {
 	return list[:n]
 }
 
-// tooLong says why the receiver does not take a frame of this length. The MTU is
-// for what follows the Ethernet header and one tag; a GSO packet that the receiver
-// takes whole is its own to cut.
+// frameExtra is what a frame may have beyond the MTU: the Ethernet header and, as
+// in Open vSwitch's userspace datapath, 4 bytes that it counts as FCS and that
+// make 1518 the longest frame at MTU 1500. A kernel device that is stricter refuses by itself.
+const frameExtra = packet.MinFrame + 4
+
+// tooLong says why the receiver does not take a frame of this length. One tag does
+// not count; a GSO packet that the receiver takes whole is its own to cut.
 func (o *txPort) tooLong(p *packet.Packet) packet.DropReason {
 	if p.Len > o.maxLen {
 		return packet.TxTooLong
@@ -46,7 +50,7 @@ func (o *txPort) tooLong(p *packet.Packet) packet.DropReason {
 	if o.mtu == 0 || p.Len <= o.easy || p.GSOType != packet.GSONone {
 		return packet.DropNone
 	}
-	l := p.Len - packet.MinFrame
+	l := p.Len - frameExtra
 	if h := p.Words(); h[12] == 0x81 && h[13] == 0 || h[12] == 0x88 && h[13] == 0xa8 {
 		l -= 4
 	}

@@ -134,10 +134,10 @@ func TestTooLong(t *testing.T) {
 		tagged bool
 		want   packet.DropReason
 	}{
-		{1500, 0, 1514, false, packet.DropNone},
-		{1500, 0, 1515, false, packet.TxOversize},
-		{1500, 0, 1518, true, packet.DropNone},
-		{1500, 0, 1519, true, packet.TxOversize},
+		{1500, 0, 1518, false, packet.DropNone},
+		{1500, 0, 1519, false, packet.TxOversize},
+		{1500, 0, 1522, true, packet.DropNone},
+		{1500, 0, 1523, true, packet.TxOversize},
 		{0, 0, 9000, false, packet.DropNone},
 		{0, 2000, 2000, false, packet.DropNone},
 		{0, 2000, 2001, false, packet.TxTooLong},

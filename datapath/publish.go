@@ -169,7 +169,7 @@ func (o *txPort) limit(c netdev.TxCaps, mtu int) {
 	o.mtu = uint32(max(mtu, 0))
 	o.easy = o.maxLen
 	if mtu > 0 {
-		o.easy = min(o.easy, uint32(mtu)+packet.MinFrame)
+		o.easy = min(o.easy, uint32(mtu)+frameExtra)
 	}
 	o.csum, o.ecn = c.Csum, c.ECN
 	for _, g := range []struct {
