@@ -371,6 +371,7 @@ func TestExternalDatabase(t *testing.T) {
 	if _, err := os.Stat(h.db()); err == nil {
 		t.Error("an embedded database was made as well")
 	}
+	h.must(h.vsctl("br-exists", "br0")) // by db.sock in the run directory
 	db.Stop()
 	h.must(h.appctl("fdb/show", "br0")) // goes on meanwhile
 	if db, err = peers.StartOVSDB(t.Context(), dir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -52,6 +53,7 @@ type daemon struct {
 	runDir   *control.RunDir
 	pidFile  *pidFile
 	embedded *embedded
+	dbLink   string // db.sock in RunDir, when it leads to an external database
 	dp       *datapath.Datapath
 	rec      *reconcile.Reconciler
 	db       *link
@@ -76,6 +78,8 @@ func (d *daemon) start() (err error) {
 			return err
 		}
 		address = "unix:" + d.embedded.socket
+	} else if d.dbLink, err = linkDatabase(address, run); err != nil {
+		return err
 	}
 	cpus, err := cpu.Allowed()
 	if err != nil {
@@ -168,6 +172,9 @@ func (d *daemon) stop() error {
 	}
 	if d.embedded != nil {
 		errs = append(errs, d.embedded.Close())
+	}
+	if d.dbLink != "" {
+		errs = append(errs, os.Remove(d.dbLink))
 	}
 	if d.pidFile != nil {
 		errs = append(errs, d.pidFile.remove())

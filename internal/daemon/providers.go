@@ -9,6 +9,7 @@ import (
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/afpacket"
 	"github.com/gvswitch/gvswitch/netdev/tap"
+	"github.com/gvswitch/gvswitch/netdev/veth"
 	"github.com/gvswitch/gvswitch/netdev/vhostuser"
 )
 
@@ -20,6 +21,7 @@ func Providers() map[desired.Kind]netdev.OpenFunc {
 		desired.Internal:    privileged(tap.Open),
 		desired.Tap:         privileged(tap.Open),
 		desired.System:      privileged(afpacket.Open),
+		desired.Veth:        privileged(veth.Open),
 	}
 }
 
