@@ -36,9 +36,10 @@ func sortLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestDifferential gives the same commands to Debian's ovs-vsctl and, on another database, to ours under its name: output, errors and exit
-// status must be the same after each command, and the databases at the end. Each file of testdata/differential begins with an empty
-// database; a line is a command, without the program's name. A line that begins with "~" is one whose output comes in no certain order.
+// TestDifferential gives the same commands to Debian's ovs-vsctl and, on other databases, to ours under its name: output, errors and exit
+// status must be the same after each command, and the databases at the end. Ours works on an ovsdb-server and on gvswitchd's server. Each
+// file of testdata/differential begins with an empty database; a line is a command, without the program's name. A line that begins with "~"
+// is one whose output comes in no certain order.
 func TestDifferential(t *testing.T) {
 	files, err := filepath.Glob("testdata/differential/*")
 	if err != nil || len(files) == 0 {
@@ -51,31 +52,39 @@ func TestDifferential(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			theirs, ours := ovsdbServer(t), ovsdbServer(t)
+			theirs := ovsdbServer(t)
+			ours := map[string]string{"ovsdb-server": ovsdbServer(t), "gvswitchd's server": embeddedServer(t)}
 			for n, line := range strings.Split(string(text), "\n") {
 				line, unordered := strings.CutPrefix(line, "~")
 				if line == "" || strings.HasPrefix(line, "#") {
 					continue
 				}
 				args := words(line)
-				want := callReal(t, "ovs-vsctl", append([]string{"--no-wait", "--db=" + theirs}, args...)...)
-				got := call(nil, "ovs-vsctl", append([]string{"--no-wait", "--db=" + ours}, args...)...)
-				for _, o := range []*outcome{&want, &got} {
-					o.stdout, o.stderr = normalize(o.stdout), once(normalize(o.stderr))
-					if unordered {
-						o.stdout = sortLines(o.stdout)
+				want := withoutIDs(callReal(t, "ovs-vsctl", append([]string{"--no-wait", "--db=" + theirs}, args...)...), unordered)
+				for server, db := range ours {
+					got := withoutIDs(call(nil, "ovs-vsctl", append([]string{"--no-wait", "--db=" + db}, args...)...), unordered)
+					if got != want {
+						t.Errorf("line %d, %s: %s\n=== ours: %v\n=== theirs: %v", n+1, server, line, got, want)
 					}
 				}
-				if got != want {
-					t.Errorf("line %d: %s\n=== ours: %v\n=== theirs: %v", n+1, line, got, want)
-				}
 			}
-			want, got := dump(t, theirs), dump(t, ours)
-			if got != want {
-				t.Errorf("the databases differ\n=== ours:\n%s\n=== theirs:\n%s", got, want)
+			want := dump(t, theirs)
+			for server, db := range ours {
+				if got := dump(t, db); got != want {
+					t.Errorf("%s: the databases differ\n=== ours:\n%s\n=== theirs:\n%s", server, got, want)
+				}
 			}
 		})
 	}
+}
+
+// withoutIDs is an outcome without what two databases cannot have in common.
+func withoutIDs(o outcome, unordered bool) outcome {
+	o.stdout, o.stderr = normalize(o.stdout), once(normalize(o.stderr))
+	if unordered {
+		o.stdout = sortLines(o.stdout)
+	}
+	return o
 }
 
 // dump returns the content of a database, comparable with another's.

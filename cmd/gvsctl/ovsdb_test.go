@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os/exec"
@@ -9,6 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gvswitch/gvswitch/config/ovsdb"
+	"github.com/gvswitch/gvswitch/config/schema"
+	"github.com/gvswitch/gvswitch/config/server"
+	"github.com/gvswitch/gvswitch/internal/jsonrpc"
 )
 
 const vswitchSchema = "../../config/schema/vswitch.ovsschema"
@@ -27,6 +33,30 @@ func ovsdbServer(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return waitFor(t, socket)
+}
+
+// embeddedServer serves a fresh database with gvswitchd's own server and returns its address.
+func embeddedServer(t *testing.T) string {
+	t.Helper()
+	s := server.New()
+	if err := s.Add(ovsdb.NewDB(schema.OpenVSwitch()), nil); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "db.sock")
+	l, err := jsonrpc.ListenUnix(socket, 0o600, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "unix:" + socket
 }
 
 // waitFor returns the address of a socket once somebody listens on it.
