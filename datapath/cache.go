@@ -41,31 +41,36 @@ func set(w0, w1 uint64) uint64 {
 	return (w0*0x9e3779b97f4a7c15 ^ bits.RotateLeft64(w1*0xc2b2ae3d27d4eb4f, 32)) >> (64 - cacheBits)
 }
 
+// A key whose set is full of good entries is put into a second set, where only get
+// looks: with a few thousand pairs in use some sets always get more than two.
+func second(i uint64) uint64 { return i ^ 0x5a5&(cacheSets-1) }
+
 // get is the action for a key.
 func (c *cache) get(w0, w1, stamp uint64) (action, bool) {
-	i := set(w0, w1) * 2
-	for j := i; j < i+2; j++ {
-		if e := &c[j]; e.w0 == w0 && e.w1 == w1 && e.stamp == stamp {
-			return e.act, true
+	i := set(w0, w1)
+	for _, k := range [2]uint64{i, second(i)} {
+		for j := 2 * k; j < 2*k+2; j++ {
+			if e := &c[j]; e.w0 == w0 && e.w1 == w1 && e.stamp == stamp {
+				return e.act, true
+			}
 		}
 	}
 	return 0, false
 }
 
-// put stores an action, in place of the entry that is not good any more, or of
-// either.
+// put stores an action where the key was or an entry is not good any more, or
+// in place of any.
 func (c *cache) put(w0, w1, stamp uint64, act action) {
-	i := set(w0, w1) * 2
-	if c[i].stamp>>16 == stamp>>16 && (c[i].w0 != w0 || c[i].w1 != w1 || c[i].stamp != stamp) {
-		// The first is in use: take the second, or, to give three that
-		// compete a chance, move the first there now and then.
-		if c[i+1].stamp>>16 == stamp>>16 && w0>>40&1 == 0 {
-			c[i+1] = c[i]
-		} else {
-			i++
+	i := set(w0, w1)
+	best := 2*i + w0>>40&1
+	for _, k := range [2]uint64{second(i), i} {
+		for j := 2*k + 1; j+1 > 2*k; j-- {
+			if e := &c[j]; e.stamp>>16 != stamp>>16 || e.w0 == w0 && e.w1 == w1 && e.stamp == stamp {
+				best = j
+			}
 		}
 	}
-	c[i] = cached{w0: w0, w1: w1, stamp: stamp, act: act}
+	c[best] = cached{w0: w0, w1: w1, stamp: stamp, act: act}
 }
 
 // action is what to do with a frame, in 32 bits.

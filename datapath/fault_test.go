@@ -48,6 +48,18 @@ func (s *shared) owns(a uintptr) bool { return a-mem.AddrOf(s.b) < uintptr(len(s
 
 func (s *shared) touch() { s.b[0]++ }
 
+// next is the next message.
+func next(t *testing.T, c <-chan string) string {
+	t.Helper()
+	select {
+	case s := <-c:
+		return s
+	case <-time.After(10 * time.Second):
+		t.Fatal("no port stopped within 10 s")
+		return ""
+	}
+}
+
 // Memory that vanishes stops its owner and nobody else, whatever the thread was
 // doing with it.
 func TestFaults(t *testing.T) {
@@ -165,7 +177,7 @@ func TestFaultAndReturn(t *testing.T) {
 	p := plugDev(t, b, "in", trunk, dev)
 	_, out := plug(t, b, "out", trunk)
 	in.send(eth(-1, 1))
-	<-stopped
+	next(t, stopped)
 	if i := p.Info(); i.Link || i.Fault == "" {
 		t.Errorf("%+v", i)
 	}
@@ -191,7 +203,7 @@ func TestPanicStopsPort(t *testing.T) {
 	_, d3 := plug(t, b, "p3", trunk)
 	in.queue(0).hook = func(*packet.Burst) { panic("a bug") }
 	in.send(eth(-1, 1))
-	if got := <-stopped; !strings.Contains(got, "in: internal error: a bug") {
+	if got := next(t, stopped); !strings.Contains(got, "in: internal error: a bug") {
 		t.Errorf("%q", got)
 	}
 	if i := p1.Info(); i.Link || !strings.Contains(i.Fault, "a bug") {

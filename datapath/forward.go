@@ -1,10 +1,6 @@
 package datapath
 
-import (
-	"encoding/binary"
-
-	"github.com/gvswitch/gvswitch/packet"
-)
+import "github.com/gvswitch/gvswitch/packet"
 
 // forward decides what becomes of the burst's first n packets, which came in at v,
 // and puts them on the lists of the ports they leave by. Packets are taken in
@@ -12,44 +8,43 @@ import (
 // so the order of any flow is kept.
 //
 // The common case is straight: the words are those of the packet before, or the
-// cache knows them, and the packet goes as it is to a device. Only that much is
-// counted in locals; whenever anything else is to be done, the counters are
-// brought up to date first (slow), so that a fault there finds them true.
+// cache knows them, and the packet goes as it is to a device. Whenever anything
+// else is to be done, the counters are brought up to date first, so
+// that a fault there finds them true.
 func (t *thread) forward(v *portView, n int, in *inCounters) {
 	t.received, t.longest, t.flags = n, 0, 0
 	if v == nil || !v.up {
 		in.drops[packet.PortDown].Add(uint64(n))
 		return
 	}
-	var (
-		c       = t.cache
-		tx      = t.tx
-		stamp   = t.stamp | uint64(v.id)
-		m0, m1  uint64  // words of the packet before
-		out     *txPort // where it went; nil: m0, m1 say nothing
-		flags   uint8
-		longest uint32
-		plain   uint64 // packets forwarded here and not counted yet
-	)
 	pkts := t.burst.Pkts[:n]
+	if shortest := t.survey(pkts, uint32(v.id)); shortest < minTagged {
+		for i := range pkts {
+			w0, w1 := words(&pkts[i])
+			t.slow(i, v, in, w0, w1)
+		}
+		return
+	}
+	var (
+		c      = t.cache
+		tx     = t.tx
+		stamp  = t.stamp | uint64(v.id)
+		m0, m1 uint64  // words of the packet before
+		out    *txPort // where it went; nil: m0, m1 say nothing
+		done   int     // packets that are counted
+	)
 	for i := range pkts {
-		p := &pkts[i]
-		h := p.Words()
-		w0, w1 := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
-		flags |= p.Flags&packet.CsumPartial | uint8(p.GSOType)<<4
-		longest = max(longest, p.Len)
-		p.InPort = uint32(v.id)
-		if w0 != m0 || w1 != m1 || out == nil || p.HeadLen < minTagged {
+		w0, w1 := words(&pkts[i])
+		if w0 != m0 || w1 != m1 || out == nil {
 			j := set(w0, w1) * 2
-			e := &c[j]
-			if (e.w0^w0)|(e.w1^w1)|(e.stamp^stamp) != 0 {
-				e = &c[j+1]
+			if (c[j].w0^w0)|(c[j].w1^w1)|(c[j].stamp^stamp) != 0 {
+				j++
 			}
-			if e.w0 != w0 || e.w1 != w1 || e.stamp != stamp || !e.act.plain() || p.HeadLen < minTagged {
-				t.flags, t.longest = t.flags|flags, max(t.longest, longest)
-				in.forwarded.Add(plain)
-				in.copies.Add(plain)
-				plain = 0
+			e := &c[j]
+			if e.w0 != w0 || e.w1 != w1 || e.stamp != stamp || !e.act.plain() {
+				in.forwarded.Add(uint64(i - done))
+				in.copies.Add(uint64(i - done))
+				done = i + 1
 				out = nil
 				t.slow(i, v, in, w0, w1)
 				continue
@@ -63,11 +58,26 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 		if k == 0 {
 			t.list(out)
 		}
-		plain++
 	}
-	t.flags, t.longest = t.flags|flags, max(t.longest, longest)
-	in.forwarded.Add(plain)
-	in.copies.Add(plain)
+	in.forwarded.Add(uint64(n - done))
+	in.copies.Add(uint64(n - done))
+}
+
+// survey notes what the packets have in common and gives the length of the
+// shortest head.
+func (t *thread) survey(pkts []packet.Packet, in uint32) uint16 {
+	var flags uint8
+	var longest uint32
+	shortest := uint16(minTagged)
+	for i := range pkts {
+		p := &pkts[i]
+		p.InPort = in
+		flags |= p.Flags&packet.CsumPartial | uint8(p.GSOType)<<4
+		longest = max(longest, p.Len)
+		shortest = min(shortest, p.HeadLen)
+	}
+	t.flags, t.longest = flags, longest
+	return shortest
 }
 
 // slow handles packet i, whose first words are given, when the cache does not know
@@ -75,14 +85,15 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 func (t *thread) slow(i int, v *portView, in *inCounters, w0, w1 uint64) {
 	p := &t.burst.Pkts[i]
 	stamp := t.stamp | uint64(v.id)
-	if p.HeadLen >= minTagged {
+	cacheable := p.HeadLen >= minTagged
+	if cacheable {
 		if act, ok := t.cache.get(w0, w1, stamp); ok {
 			t.one(i, v, act, in, 0)
 			return
 		}
 	}
 	act := t.decide(v, p)
-	if act.op() != opFlood && p.HeadLen >= minTagged {
+	if cacheable && act.op() != opFlood {
 		t.cache.put(w0, w1, stamp, act)
 	}
 	t.stats.slow.Add(1)
