@@ -13,7 +13,7 @@ import (
 // What is offered, and why not more: docs/decisions/0005-vhost-user-offer.md.
 const (
 	baseFeatures = virtio.FVersion1 | virtio.NetFMrgRxbuf | virtio.FIndirectDesc | virtio.FEventIdx |
-		virtio.FAnyLayout | virtio.FProtocolFeatures | virtio.NetFMTU | virtio.NetFStatus | virtio.NetFMAC
+		virtio.FAnyLayout | virtio.FInOrder | virtio.FProtocolFeatures | virtio.NetFMTU | virtio.NetFStatus | virtio.NetFMAC
 	offloadFeatures = virtio.NetFCsum | virtio.NetFGuestCsum |
 		virtio.NetFGuestTSO4 | virtio.NetFGuestTSO6 | virtio.NetFGuestECN |
 		virtio.NetFHostTSO4 | virtio.NetFHostTSO6 | virtio.NetFHostECN
@@ -23,7 +23,7 @@ const (
 // exists: a running guest that reconnects insists on what it had, and would try again for
 // ever. d.mu is held.
 func (d *Device) offer() vhostuser.Offer {
-	f := uint64(baseFeatures)
+	f := baseFeatures
 	if d.set.pairs > 1 {
 		f |= virtio.NetFMQ
 	}
