@@ -39,6 +39,8 @@ netdev < netdev/link, netdev/opt, netdev/ready;
 packet/vnet < netdev/rawio;
 netdev, netdev/link < netdev/netdevtest;
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio, internal/vhostuser, internal/cpu < netdev/...;
+# A veth port is an afpacket port on a pair that it makes.
+netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio < netdev/afpacket < netdev/veth;
 netdev, tso, conntrack, pipeline, internal/cpu < datapath;
 
 # Configuration and control know nothing of packets.
@@ -53,7 +55,7 @@ config/client, config/store, internal/control < internal/vsctl < cmd/gvsctl;
 NONE < internal/daemon/logging;
 config/ovsdb, netdev < internal/daemon/desired < internal/daemon/rowtest;
 internal/daemon/desired, datapath < internal/daemon/reconcile < internal/daemon/status;
-config/client, config/store, config/server, internal/control, netdev/... < internal/daemon;
+config/client, config/store, config/server, internal/control, netdev/veth, netdev/... < internal/daemon;
 internal/daemon/status, internal/daemon/logging < internal/daemon < cmd/gvswitchd;
 
 # The tests' tools.
