@@ -8,6 +8,7 @@ import (
 	"github.com/gvswitch/gvswitch/internal/daemon/desired"
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/afpacket"
+	"github.com/gvswitch/gvswitch/netdev/dummy"
 	"github.com/gvswitch/gvswitch/netdev/tap"
 	"github.com/gvswitch/gvswitch/netdev/veth"
 	"github.com/gvswitch/gvswitch/netdev/vhostuser"
@@ -22,6 +23,7 @@ func Providers() map[desired.Kind]netdev.OpenFunc {
 		desired.Tap:         privileged(tap.Open),
 		desired.System:      privileged(afpacket.Open),
 		desired.Veth:        privileged(veth.Open),
+		desired.Dummy:       dummy.Open,
 	}
 }
 
