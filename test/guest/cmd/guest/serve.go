@@ -65,60 +65,70 @@ func start(args []string) error {
 }
 
 // serve boots a guest, says "up" or what went wrong on stdout, closes it, and
-// serves calls until one says stop, the guest dies or a signal comes.
+// serves calls until one says stop, the guest dies or a signal comes. It can be
+// stopped while it boots.
 func serve(args []string) error {
-	g, l, err := bootAndListen(args)
+	c, err := configFlags(args)
 	if err != nil {
 		fmt.Println(err)
 		return err
 	}
-	defer g.Stop()
-	defer l.Close()
+	signal.Ignore(syscall.SIGPIPE) // start, who reads our word, may have been ended
+	s := &server{up: make(chan struct{}), down: make(chan struct{})}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer cancel()
-	fmt.Println("up")
-	_ = os.Stdout.Close()
-	var handlers sync.WaitGroup
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			handlers.Go(func() { handle(g, conn, cancel) })
-		}
-	}()
-	select {
-	case <-ctx.Done():
-	case <-g.Done():
+	s.cancel = cancel
+	l, err := listen(socketOf(c.Name))
+	if err != nil {
+		fmt.Println(err)
+		return err
 	}
-	handlers.Wait() // the one that stopped the guest has yet to say so
-	return nil
+	defer l.Close()
+	go s.accept(l)
+	if s.guest, err = guest.Start(ctx, c); err == nil {
+		close(s.up)
+		fmt.Println("up")
+		_ = os.Stdout.Close()
+		select {
+		case <-ctx.Done():
+		case <-s.guest.Done():
+		}
+		s.guest.Stop()
+	} else {
+		fmt.Println(err)
+	}
+	close(s.down)
+	s.handlers.Wait() // the one that stopped the guest has yet to say so
+	return err
 }
 
-func bootAndListen(args []string) (*guest.Guest, net.Listener, error) {
-	c, err := configFlags(args)
-	if err != nil {
-		return nil, nil, err
-	}
-	path := socketOf(c.Name)
+// server is the process of one guest.
+type server struct {
+	guest    *guest.Guest  // set when up is closed
+	up, down chan struct{} // the guest is up; it is gone
+	cancel   func()        // ends it
+	handlers sync.WaitGroup
+}
+
+func listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	_ = os.Remove(path) // of a process that was killed: start saw that none listens
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, nil, err
-	}
-	g, err := guest.Start(context.Background(), c)
-	if err != nil {
-		_ = l.Close()
-		return nil, nil, err
-	}
-	return g, l, nil
+	return net.Listen("unix", path)
 }
 
-func handle(g *guest.Guest, conn net.Conn, stop func()) {
+func (s *server) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		s.handlers.Go(func() { s.handle(conn) })
+	}
+}
+
+func (s *server) handle(conn net.Conn) {
 	defer conn.Close()
 	var c call
 	if json.NewDecoder(bufio.NewReader(conn)).Decode(&c) != nil {
@@ -126,12 +136,21 @@ func handle(g *guest.Guest, conn net.Conn, stop func()) {
 	}
 	var a answer
 	if c.Stop {
-		g.Stop()
-		stop()
-	} else if r, err := g.Exec(context.Background(), c.Exec); err != nil {
+		s.cancel()
+		<-s.down
+	} else if r, err := s.exec(c.Exec); err != nil {
 		a.Error = err.Error()
 	} else {
 		a.Result = r
 	}
 	_ = json.NewEncoder(conn).Encode(a)
+}
+
+func (s *server) exec(command string) (guest.Result, error) {
+	select {
+	case <-s.up:
+		return s.guest.Exec(context.Background(), command)
+	case <-s.down:
+		return guest.Result{}, errors.New("the guest did not come up")
+	}
 }
