@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gvswitch/gvswitch/config/ovsdb"
 )
@@ -28,6 +29,7 @@ type Session struct {
 	db       Database
 	options  Options
 	commands []*Command
+	number   uint64 // of the snapshot that is worked on
 }
 
 // NewSession prepares to execute commands, as Parse returns them.
@@ -47,6 +49,7 @@ func (s *Session) Run(ctx context.Context) (*Result, error) {
 	}
 	for {
 		base, number := s.db.Snapshot()
+		s.number = number
 		result, err := s.attempt(ctx, base)
 		if err != nil || result != nil {
 			return result, err
@@ -135,6 +138,8 @@ func (s *Session) commit(ctx context.Context, r *run) (*Result, map[*row]ovsdb.U
 		case e == nil:
 		case e.Tag == "timed out": // a wait: something that this depends on has changed
 			return nil, nil, nil
+		case nameTaken(e) && s.moreNews(ctx): // by somebody else, just now; the commands say it better
+			return nil, nil, nil
 		case e.Tag == "aborted" && s.options.DryRun:
 			return &Result{}, nil, nil
 		default:
@@ -199,6 +204,21 @@ func (r *run) watched(ids map[*row]ovsdb.UUID) map[string]map[ovsdb.UUID]bool {
 		}
 	}
 	return watch
+}
+
+// nameTaken reports whether the database refused a second row of one name.
+func nameTaken(e *ovsdb.Error) bool {
+	return e.Tag == "constraint violation" && strings.HasPrefix(e.Details, "Transaction causes multiple rows")
+}
+
+// newsTime is how long a change that another client has made may take to reach us.
+const newsTime = 300 * time.Millisecond
+
+// moreNews reports whether the database has changed since the attempt that was refused began, at the latest after newsTime.
+func (s *Session) moreNews(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, newsTime)
+	defer cancel()
+	return s.db.Wait(ctx, s.number) == nil
 }
 
 // explain makes the text for an error of the database.
