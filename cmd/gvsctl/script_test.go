@@ -62,7 +62,11 @@ func playScript(text, db string) string {
 		o := call(nil, name, append([]string{"-t", "30", "--db=" + db}, words(command)...)...)
 		out := normalize(o.stdout)
 		for _, l := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
-			if out != "" {
+			switch {
+			case out == "":
+			case l == "":
+				fmt.Fprintln(&b, "  (blank)")
+			default:
 				fmt.Fprintln(&b, strings.TrimRight("  "+l, " "))
 			}
 		}
