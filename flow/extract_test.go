@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gvswitch/gvswitch/internal/hdr"
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/packet"
 )
@@ -128,6 +129,34 @@ func TestBadIPv4(t *testing.T) {
 	}
 	if k, _ := keyOf(t, whole); k.IPv4Src() != 0x0a090001 {
 		t.Error("whole header not read")
+	}
+}
+
+// The same for IPv6.
+func TestBadIPv6(t *testing.T) {
+	const rest = "00 40 fd000000000000000000000000000001 fd000000000000000000000000000002 0fa000350008dbf4"
+	for start, good := range map[string]bool{
+		"60000000 0008 11": true, "40000000 0008 11": false, "70000000 0008 11": false, "60000000 0009 11": false, "60000000 ffff 11": false,
+	} {
+		k, o := keyOf(t, unhex(t, "020000000002 020000000001 86dd "+start+rest[2:]))
+		if (k[WordIPDstLo] == 2) != good || (k.TPDst() == 53) != good || (o.L4 == 54) != good {
+			t.Errorf("%s: %s, %+v", start, Format(&k), o)
+		}
+	}
+}
+
+// An L4 header counts only when all of it is in the IP packet: padding is not read
+// as ports.
+func TestCutL4(t *testing.T) {
+	for proto, n := range map[byte]int{hdr.ProtoTCP: 20, hdr.ProtoUDP: 8, hdr.ProtoSCTP: 12, hdr.ProtoICMP: 8, hdr.ProtoIGMP: 8} {
+		b := append(unhex(t, "020000000002 020000000001 0800 4500000000010000400666bb 0a090001 0a090002"), bytes.Repeat([]byte{1}, 40)...)
+		b[23] = proto
+		for have := range 40 {
+			b[17] = byte(20 + have)
+			if k, _ := keyOf(t, b); (k[WordTP] != 0) != (have >= n) || k.IPProto() != proto {
+				t.Errorf("protocol %d, %d bytes: %s", proto, have, Format(&k))
+			}
+		}
 	}
 }
 
