@@ -1,6 +1,12 @@
 package vsctl
 
-import "github.com/gvswitch/gvswitch/config/ovsdb"
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gvswitch/gvswitch/config/ovsdb"
+)
 
 func listCommands() []*Syntax {
 	columns := Option{"--columns", valueOption}
@@ -108,4 +114,28 @@ func (r *run) newTable(c *Command) (t *ovsdb.Table, out *table, add func(*row), 
 		out.rows = append(out.rows, cells)
 	}
 	return t, out, add, nil
+}
+
+// columnsOf returns the columns that --columns asks for, or all, _uuid first.
+func columnsOf(t *ovsdb.Table, c *Command) ([]*ovsdb.Column, error) {
+	list, ok := c.options["--columns"]
+	if !ok {
+		return append([]*ovsdb.Column{t.Column("_uuid")}, userColumns(t)...), nil
+	}
+	var columns []*ovsdb.Column
+	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
+		if isUUIDColumn(name) {
+			columns = append(columns, t.Column("_uuid"))
+			continue
+		}
+		col, err := findColumn(t, name)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, col)
+	}
+	if len(columns) == 0 {
+		return nil, errors.New("must specify at least one column name")
+	}
+	return slices.Clip(columns), nil
 }
