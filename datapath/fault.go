@@ -135,6 +135,8 @@ func (d *Datapath) portFault(p *Port, dev netdev.Device, reason string) {
 		return
 	}
 	p.faulted, p.fault = true, reason
+	p.faults.Add(1) // the device is not closed before this is over
+	defer p.faults.Done()
 	d.apply()
 	d.mu.Unlock()
 	d.log.Warn("port stopped", "port", p.name, "reason", reason)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/packet"
@@ -20,8 +21,9 @@ type Port struct {
 	gone bool
 
 	dev      netdev.Device
-	faulted  bool   // stopped by the datapath: its queues are not used
-	fault    string // why
+	faulted  bool           // stopped by the datapath: its queues are not used
+	fault    string         // why
+	faults   sync.WaitGroup // calls of the device's Fault that go on
 	rxqs     []*rxq
 	txLocks  []txLock // of the tx queues in use
 	counters portCounters
@@ -108,12 +110,14 @@ func (p *Port) Attach(dev netdev.Device) error {
 // Detach takes the device away and returns when no thread uses it; the caller
 // then closes it. It returns nil if there was none.
 func (p *Port) Detach() netdev.Device {
-	p.d.mu.Lock()
-	defer p.d.mu.Unlock()
-	return p.detach()
+	dev := p.detach()
+	p.faults.Wait()
+	return dev
 }
 
 func (p *Port) detach() netdev.Device {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
 	dev := p.dev
 	if dev == nil {
 		return nil
@@ -160,6 +164,11 @@ func (p *Port) Configure(c PortConfig) error {
 // Remove removes the port. A device that is still attached is the caller's to
 // close.
 func (p *Port) Remove() {
+	p.remove()
+	p.faults.Wait()
+}
+
+func (p *Port) remove() {
 	d := p.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
