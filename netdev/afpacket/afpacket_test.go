@@ -181,6 +181,38 @@ func TestGSO(t *testing.T) {
 	}
 }
 
+// More long frames than can wait are counted as truncated, and what is received is
+// whole and in order.
+func TestTruncated(t *testing.T) {
+	a, b := ports(t)
+	o := netdevtest.Offload{Flags: packet.CsumPartial, GSO: packet.GSOTCPv4, Size: 1448, Start: 34, Off: 16, Hdr: 54}
+	send := func(i int) {
+		f := netdevtest.TCP4(60000 + i)
+		b.Send(o, f)
+	}
+	const sent = 600
+	for i := range sent {
+		send(i)
+	}
+	last := 0
+	got := a.Receive(sent, 300*time.Millisecond)
+	for _, g := range got {
+		n := len(g.Frame)
+		if n <= last || !bytes.Equal(g.Frame, netdevtest.TCP4(n)) {
+			t.Fatalf("a frame of %d bytes after one of %d, or a damaged one", n, last)
+		}
+		last = n
+	}
+	cut := int(a.RxSt.Drops[packet.RxTruncated].Load())
+	if len(got) == 0 || cut == 0 || len(got)+cut != sent {
+		t.Errorf("%d received, %d truncated of %d", len(got), cut, sent)
+	}
+	send(1)
+	if got := a.Receive(1, patience); len(got) != 1 || len(got[0].Frame) != 60001 {
+		t.Error("nothing after the queue was full")
+	}
+}
+
 // A device that cannot segment gets segments with finished checksums from
 // the kernel.
 func TestPlainDevice(t *testing.T) {
