@@ -74,9 +74,36 @@ func (p *pair) parse(o netdev.Options) error {
 	return err
 }
 
-// Check implements afpacket.Maker.
+// Check implements afpacket.Maker. What would fail after the present pair is gone
+// fails here: with the pair goes what its far end's user has set up on it.
 func (p *pair) Check(o netdev.Options) error {
-	return (&pair{name: p.name}).parse(o)
+	next := &pair{name: p.name}
+	if err := next.parse(o); err != nil {
+		return err
+	}
+	far, err := link.Acquire(next.netns)
+	if err != nil {
+		return fmt.Errorf("%s: option netns: %w", p.name, err)
+	}
+	defer far.Release()
+	if next.peer == p.peer {
+		// The same namespace by another name is the same.
+		if now, err := link.Acquire(p.netns); err == nil {
+			defer now.Release()
+			if now == far {
+				return nil
+			}
+		}
+	}
+	return next.free(far)
+}
+
+// free is an error when the far end's name is taken.
+func (p *pair) free(far *link.Namespace) error {
+	if _, err := far.Get(p.peer); err == nil {
+		return fmt.Errorf("%s: option peer=%q: %w in that namespace", p.name, p.peer, unix.EEXIST)
+	}
+	return nil
 }
 
 // Make implements afpacket.Maker. The peer's namespace is held only meanwhile: we do
@@ -100,8 +127,8 @@ func (p *pair) Make(ns *link.Namespace, s link.Settings) error {
 		}
 	}
 	if errors.Is(err, link.ErrNoDevice) {
-		if _, err := far.Get(p.peer); err == nil {
-			return fmt.Errorf("%s: option peer=%q: %w in that namespace", p.name, p.peer, unix.EEXIST)
+		if err := p.free(far); err != nil {
+			return err
 		}
 		if err := ns.AddVeth(p.name, p.peer, far, alias); err != nil {
 			return err

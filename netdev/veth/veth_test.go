@@ -66,6 +66,10 @@ func TestLife(t *testing.T) {
 	if err := d.(netdev.Adjuster).Adjust(o); err == nil || errors.Is(err, netdev.ErrReopen) {
 		t.Error(err)
 	}
+	o.Map["peer"], o.Map["netns"] = "eth0", "nosuchnetns"
+	if err := d.(netdev.Adjuster).Adjust(o); err == nil || errors.Is(err, netdev.ErrReopen) {
+		t.Errorf("a namespace that is not there: %v", err)
+	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -64,10 +64,19 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("gvsctl %s: %v", c.args, missing)
 		}
 	}
-	// The rows that stand have their reason.
-	for _, name := range []string{"bad0", "bad1", "bad2", "bad4", "bad5", "a-name-of-16-char"} {
+	// What gvsctl does not let through, other clients of the database do.
+	for _, c := range []string{
+		"add-port br0 bad3 -- set Interface bad3 type=dpdkvhostuserclient options:vhost-server-path=" + long,
+		"add-port br0 a-name-of-16-char -- set Interface a-name-of-16-char type=tap",
+	} {
+		// It says so, too, but its exit status is 0.
+		_, _ = ovsToolError(s, "ovs-vsctl", strings.Fields(c)...)
+	}
+	// The rows have their reason.
+	for _, name := range []string{"bad0", "bad1", "bad2", "bad3", "bad4", "bad5", "a-name-of-16-char"} {
 		if reason, err := s.TryCtl("get", "Interface", name, "error"); err != nil || strings.Trim(reason, "[]\"\n ") == "" {
 			t.Errorf("Interface %s: error is %q, %v", name, reason, err)
+			continue
 		}
 		if port := strings.TrimSpace(s.Ctl("get", "Interface", name, "ofport")); port != "-1" {
 			t.Errorf("Interface %s: ofport is %s", name, port)
