@@ -127,12 +127,13 @@ func (d *daemon) serve(ctx context.Context) error {
 	(&commands{dp: d.dp, directory: d.rec.Directory, log: d.cfg.Log, exit: cancel, events: &d.events}).register(d.commands)
 
 	var running sync.WaitGroup
+	var failure error
 	running.Go(func() {
 		d.loop.run(ctx)
 	})
 	running.Go(func() {
 		if err := d.commands.Serve(ctx, listener); err != nil {
-			d.log.Error("command socket failed", "error", err)
+			failure = fmt.Errorf("command socket: %w", err)
 			cancel()
 		}
 	})
@@ -152,7 +153,7 @@ func (d *daemon) serve(ctx context.Context) error {
 	}
 	d.log.Info("ending")
 	running.Wait()
-	return d.stop()
+	return errors.Join(failure, d.stop())
 }
 
 // stop takes down what was made, last things first.

@@ -161,3 +161,30 @@ func (b *bench) directory() string {
 	}
 	return out.String()
 }
+
+// A port that failed and then became part of something that is refused as a whole is not due for ever: that would be a busy loop.
+func TestRetryOfRefused(t *testing.T) {
+	b := newBench(t)
+	defer b.dp.Close()
+	defer b.rec.Close()
+	b.world.missing["eth0"] = "no such device"
+	apply := func(text string) {
+		rows, err := rowtest.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.rec.Apply(desired.Read(rows, desired.Env{RunDir: "/run/gv"}))
+	}
+	for _, text := range []string{"bridge br0 datapath_type=fast\nport eth0", "bridge br0\nport eth0\nalso eth1 type=dummy"} {
+		apply("bridge br0\nport eth0")
+		apply(text)
+		b.now = b.now.Add(time.Minute)
+		if at := b.rec.NextRetry(); at.IsZero() || at.After(b.now) {
+			t.Fatalf("%q: next retry at %v, now is %v", text, at, b.now)
+		}
+		b.rec.Retry()
+		if at := b.rec.NextRetry(); !at.After(b.now) {
+			t.Errorf("%q: next retry at %v after one at %v", text, at, b.now)
+		}
+	}
+}

@@ -73,8 +73,17 @@ func (r *Reconciler) Configured() bool { return r.last != nil }
 
 // Retry tries again what failed and whose time has come.
 func (r *Reconciler) Retry() {
-	if r.last != nil {
-		r.Apply(r.last)
+	if r.last == nil {
+		return
+	}
+	r.Apply(r.last)
+	// What was not even tried, because its bridge or port is refused as a whole, is not due again at once.
+	for _, b := range r.bridges {
+		for _, p := range b.ports {
+			if p.retry.due(r.now()) {
+				p.retry.failed(r.now())
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func Updates(rows desired.Rows, res *reconcile.Results, system Columns) []Update
 		add("Port", p.UUID, Columns{"status": reportMap(p.Report, nil)})
 	}
 	for _, b := range res.Bridges {
-		add("Bridge", b.UUID, Columns{"status": reportMap(b.Report, nil), "datapath_id": optionalStr(b.DatapathID)})
+		add("Bridge", b.UUID, Columns{"status": reportMap(b.Report, nil), "datapath_id": optionalStr(b.DatapathID), "datapath_version": ovsdb.Scalar(ovsdb.Str("<built-in>"))})
 	}
 	root := Columns{
 		"cur_cfg":    ovsdb.Scalar(ovsdb.Int(res.NextCfg)),

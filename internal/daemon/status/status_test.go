@@ -99,6 +99,7 @@ Interface broken error=no such device
 Interface broken mtu=
 Interface broken ofport=-1
 Bridge br0 datapath_id=0000020000000001
+Bridge br0 datapath_version=<built-in>
 Bridge br0 status=warning=a; b
 Open_vSwitch  cur_cfg=3
 Open_vSwitch  ovs_version=1
@@ -108,7 +109,7 @@ Open_vSwitch  statistics=error=bad mask
 
 // What the rows hold already is not written again.
 func TestUpdatesNothing(t *testing.T) {
-	rows, err := rowtest.Parse("switch cur_cfg=3\nbridge br0\nport p / ofport=-1 error=gone")
+	rows, err := rowtest.Parse("switch cur_cfg=3\nbridge br0 datapath_version=<built-in>\nport p / ofport=-1 error=gone")
 	if err != nil {
 		t.Fatal(err)
 	}
