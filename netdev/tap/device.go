@@ -34,6 +34,7 @@ type Device struct {
 	settings link.Settings
 	state    link.State // as last seen
 	hardware link.Hardware
+	moved    bool // others have moved the tap to another namespace
 }
 
 var _ netdev.OpenFunc = Open
@@ -93,7 +94,7 @@ func (d *Device) attach() error {
 		return errors.Join(err, q.close())
 	}
 	d.watch.Follow(d.state.Index)
-	d.hardware = d.ns.Hardware(d.name)
+	d.hardware, d.moved = d.ns.Hardware(d.name), false
 	d.mtu.Store(uint32(d.state.MTU))
 	d.queues.Store(q)
 	return nil
@@ -125,9 +126,9 @@ func (d *Device) Adjust(o netdev.Options) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.queues.Load() != nil {
-		if err := d.ns.Apply(d.name, s); err != nil {
-			return errors.Join(err, d.ns.Apply(d.name, d.settings)) // the old ones worked before
+	if q := d.queues.Load(); q != nil {
+		if err := d.apply(q, s); err != nil {
+			return errors.Join(err, d.apply(q, d.settings)) // the old ones worked before
 		}
 	}
 	d.settings = s
@@ -170,10 +171,10 @@ func (d *Device) run() {
 			d.mu.Unlock()
 		}
 		d.mu.Lock()
-		st := d.state
+		st, moved := d.state, d.moved
 		d.mu.Unlock()
 		d.announce(st, gone)
-		return gone != nil
+		return gone != nil || moved // a namespace of others is not watched: that would keep it alive
 	})
 }
 
@@ -181,20 +182,32 @@ func (d *Device) run() {
 func (d *Device) look() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	q := d.queues.Load()
+	if q == nil {
+		return fmt.Errorf("%s: %w", d.name, link.ErrNoDevice)
+	}
 	st, err := d.ns.Get(d.name)
+	if d.moved || err != nil || st.Index != d.state.Index {
+		if d.lookAway(q) == nil {
+			return nil
+		}
+	}
 	switch {
 	case err != nil:
 		return err
-	case d.queues.Load() == nil:
-		return fmt.Errorf("%s: %w", d.name, link.ErrNoDevice)
-	case st.Index != d.state.Index:
+	case d.moved || st.Index != d.state.Index:
 		return fmt.Errorf("%s: was replaced by another device", d.name)
 	}
+	d.seen(st, d.ns, d.name)
+	return nil
+}
+
+// seen takes note of the tap's state. d.mu is held.
+func (d *Device) seen(st link.State, ns *link.Namespace, name string) {
 	if !reflect.DeepEqual(st, d.state) {
-		d.state, d.hardware = st, d.ns.Hardware(d.name)
+		d.state, d.hardware = st, ns.Hardware(name)
 	}
 	d.mtu.Store(uint32(st.MTU))
-	return nil
 }
 
 // announce publishes what changed, if anything did.

@@ -11,5 +11,6 @@
 // 12 bytes: packets of 64 KiB and unfinished checksums pass both ways.
 //
 // Poll threads touch the queues only; all else is done by the device's one
-// goroutine, which makes the tap anew when somebody deletes it.
+// goroutine, which makes the tap anew when somebody deletes it, and finds it when
+// somebody moves it to another namespace.
 package tap
