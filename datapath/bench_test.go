@@ -2,6 +2,7 @@ package datapath
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/gvswitch/gvswitch/internal/cpu"
@@ -134,11 +135,28 @@ func BenchmarkForward(b *testing.B) {
 			})
 		})
 	}
-	b.Run("size=64/flows=1024/access", func(b *testing.B) {
-		_, br, th := bare(b)
-		pair(b, br, th, 1024, 1, 64, PortConfig{Tag: 5, AdminUp: true})
-		report(b, th.iterate)
-	})
+	for _, c := range []struct{ name, a, b, tags string }{
+		{"access", "access 5", "access 5", "- -"},
+		{"access-trunk", "access 5", "trunk", "- 5"},
+		{"trunk", "trunk", "trunk", "5 5"},
+	} {
+		b.Run("size=64/flows=1024/ports="+c.name, func(b *testing.B) {
+			_, br, th := bare(b)
+			d1, d2 := pair(b, br, th, 1024, 1, 64, trunk)
+			for i, p := range br.Ports() {
+				if err := p.Configure(portSpec([]string{c.a, c.b}[i])); err != nil {
+					b.Fatal(err)
+				}
+			}
+			tags := strings.Fields(c.tags)
+			d1.frames, d1.at = [][]byte{tagSpec(100000, 0, tags[0])[:64]}, 0
+			d2.frames, d2.at = [][]byte{tagSpec(0, 100000, tags[1])[:64]}, 0
+			for range 10 {
+				th.iterate()
+			}
+			report(b, th.iterate)
+		})
+	}
 }
 
 // report runs f, which handles two bursts, and gives the cycles per packet.

@@ -96,5 +96,8 @@ func (a action) port() uint16 { return uint16(a) }
 func (a action) arg() uint16  { return uint16(a >> 16 & 0xfff) }
 func (a action) op() int      { return int(a >> 28 & 7) }
 
+// direct: send the frame to the port's device, perhaps with another tag.
+func (a action) direct() bool { return a < opDrop<<28 }
+
 // plain: send the frame as it is to the port's device.
 func (a action) plain() bool { return a>>16 == 0 }

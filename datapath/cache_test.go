@@ -16,7 +16,7 @@ func TestCacheChangesNothing(t *testing.T) {
 		"trunk prio=if-nonzero", "access 5 prio=always", "native-untagged 5 5,6 prio=if-nonzero",
 	}
 	tags := []string{"-", "-", "-", "5", "6", "7", "0/3", "5/2", "ad:6", "5 6", "ad:5 0/1"}
-	for seed := range uint64(30) {
+	for seed := range uint64(15) {
 		rnd := rand.New(rand.NewPCG(seed, 78))
 		conf := make([]PortConfig, 5)
 		for i := range conf {
@@ -31,7 +31,7 @@ func TestCacheChangesNothing(t *testing.T) {
 		}
 		var steps []step
 		at := map[string]int{}
-		for range 3000 {
+		for range 2000 {
 			f := tagSpec(rnd.IntN(8), 1+rnd.IntN(8), tags[rnd.IntN(len(tags))])
 			switch rnd.IntN(40) {
 			case 0:

@@ -8,9 +8,9 @@ import "github.com/gvswitch/gvswitch/packet"
 // so the order of any flow is kept.
 //
 // The common case is straight: the words are those of the packet before, or the
-// cache knows them, and the packet goes as it is to a device. Whenever anything
-// else is to be done, the counters are brought up to date first, so
-// that a fault there finds them true.
+// cache knows them, and the packet goes to a device, perhaps with another tag.
+// Whenever anything else is to be done, the counters are brought up to date
+// first, so that a fault there finds them true.
 func (t *thread) forward(v *portView, n int, in *inCounters) {
 	t.received, t.longest, t.flags = n, 0, 0
 	if v == nil || !v.up {
@@ -30,6 +30,7 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 		tx     = t.tx
 		stamp  = t.stamp | uint64(v.id)
 		m0, m1 uint64  // words of the packet before
+		act    action  // what was done with it
 		out    *txPort // where it went; nil: m0, m1 say nothing
 		done   int     // packets that are counted
 	)
@@ -41,7 +42,7 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 				j++
 			}
 			e := &c[j]
-			if e.w0 != w0 || e.w1 != w1 || e.stamp != stamp || !e.act.plain() {
+			if e.w0 != w0 || e.w1 != w1 || e.stamp != stamp || !e.act.direct() {
 				in.forwarded.Add(uint64(i - done))
 				in.copies.Add(uint64(i - done))
 				done = i + 1
@@ -49,8 +50,15 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 				t.slow(i, v, in, w0, w1)
 				continue
 			}
-			m0, m1 = w0, w1
-			out = tx[e.act.port()]
+			m0, m1, act = w0, w1, e.act
+			out = tx[act.port()]
+		}
+		if !act.plain() && !t.edit(i, act) {
+			in.forwarded.Add(uint64(i - done))
+			in.copies.Add(uint64(i - done))
+			done = i + 1
+			in.drops[packet.NoRoom].Add(1)
+			continue
 		}
 		k := out.n & (listCap - 1) // push left room for a burst
 		out.list[k] = uint16(i)
@@ -131,8 +139,10 @@ func (t *thread) one(i int, v *portView, act action, in *inCounters, depth int) 
 
 // edit changes packet i's tag.
 func (t *thread) edit(i int, act action) bool {
-	t.longest += 4 // at most
-	return edit(&t.burst.Pkts[i], act)
+	p := &t.burst.Pkts[i]
+	ok := edit(p, act)
+	t.longest = max(t.longest, p.Len)
+	return ok
 }
 
 // clone makes a copy of packet i's head. If there is no room for free more after it,

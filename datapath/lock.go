@@ -19,8 +19,6 @@ func (l *spinLock) lock() {
 	}
 }
 
-func (l *spinLock) tryLock() bool { return l.v.CompareAndSwap(0, 1) }
-
 func (l *spinLock) unlock() { l.v.Store(0) }
 
 // spins is how often a waiter looks before it lets others run: the holder may

@@ -1,6 +1,10 @@
 package datapath
 
-import "github.com/gvswitch/gvswitch/packet"
+import (
+	"encoding/binary"
+
+	"github.com/gvswitch/gvswitch/packet"
+)
 
 // trunked tells whether a trunk port carries the VLAN.
 func (v *portView) trunked(vid uint16) bool {
@@ -71,16 +75,22 @@ func edit(p *packet.Packet, a action) bool {
 		if len(h) < minTagged {
 			return false
 		}
-		copy(h[4:16], h[:12])
+		lo, hi := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint32(h[8:12])
+		binary.LittleEndian.PutUint64(h[4:12], lo)
+		binary.LittleEndian.PutUint32(h[12:16], hi)
 		return p.Pop(4)
 	case opPush:
 		if !p.Push(4) {
 			return false
 		}
 		h := p.Head()
-		copy(h[:12], h[4:16])
-		h[12], h[13] = 0x81, 0x00
-		h[14], h[15] = byte(a.arg()>>8), byte(a.arg())
+		if len(h) < minTagged {
+			return false
+		}
+		lo, hi := binary.LittleEndian.Uint64(h[4:12]), binary.LittleEndian.Uint32(h[12:16])
+		binary.LittleEndian.PutUint64(h[:8], lo)
+		binary.LittleEndian.PutUint32(h[8:12], hi)
+		binary.BigEndian.PutUint32(h[12:16], 0x8100<<16|uint32(a.arg()))
 	case opSetVID:
 		h := p.Head()
 		if len(h) < minTagged {
