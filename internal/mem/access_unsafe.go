@@ -48,6 +48,3 @@ func CopyOut(addr uintptr, src []byte) { copy(unsafe.Slice((*byte)(pointer(addr)
 func Move(dst, src uintptr, n int) {
 	copy(unsafe.Slice((*byte)(pointer(dst)), n), unsafe.Slice((*byte)(pointer(src)), n))
 }
-
-// word32 is the 32-bit word at addr, for sync/atomic.
-func word32(addr uintptr) *uint32 { return (*uint32)(pointer(addr)) }

@@ -40,7 +40,6 @@ func Prefetch(addrs []uintptr) { _ = addrs }
 // PrefetchWrite does nothing here.
 func PrefetchWrite(addrs []uintptr) { _ = addrs }
 
-
 // PrefetchRange does nothing here.
 func PrefetchRange(addr uintptr, n int) { _, _ = addr, n }
 

@@ -97,8 +97,12 @@ var chains = []struct {
 	{"one", []desc{{low + 0x100, 60, 0, 0}}, nil, "60 60@0:100"},
 	{"two", []desc{{low + 0x100, 12, next, 3}, {}, {}, {low + 0x200, 60, 0, 0}}, nil, "72 12@0:100 60@0:200"},
 	{"empty piece", []desc{{low + 0x100, 12, next, 1}, {7, 0, next, 2}, {low + 0x200, 60, 0, 0}}, nil, "72 12@0:100 60@0:200"},
-	{"whole ring", []desc{{low, 1, next, 1}, {low, 1, next, 2}, {low, 1, next, 3}, {low, 1, next, 4}, {low, 1, next, 5}, {low, 1, next, 6}, {low, 1, next, 7}, {low, 1, 0, 0}}, nil,
-		"8 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0"},
+	{
+		"whole ring",
+		[]desc{{low, 1, next, 1}, {low, 1, next, 2}, {low, 1, next, 3}, {low, 1, next, 4}, {low, 1, next, 5}, {low, 1, next, 6}, {low, 1, next, 7}, {low, 1, 0, 0}},
+		nil,
+		"8 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0",
+	},
 	{"last byte", []desc{{beyond - 1, 1, 0, 0}}, nil, "1 1@1:ffff"},
 	{"over the border", []desc{{high - 20, 60, 0, 0}}, nil, "60 20@0:ffec 40@1:0"},
 
@@ -120,8 +124,12 @@ var chains = []struct {
 	{"direct, then table", []desc{{low, 12, next, 1}, {tables, 16, indirect, 0}}, []desc{{low + 0x100, 60, 0, 0}}, "72 12@0:0 60@0:100"},
 	{"table at an odd address", []desc{{tables + 8, 16, indirect, 0}}, nil, "bad chain"}, // zeros there: an empty chain
 	{"table in any order", []desc{{tables, 48, indirect, 0}}, []desc{{low, 1, next, 2}, {low + 0x100, 3, 0, 0}, {low + 0x200, 2, next, 1}}, "6 1@0:0 2@0:200 3@0:100"},
-	{"whole table", []desc{{tables, 128, indirect, 0}}, []desc{{low, 1, next, 1}, {low, 1, next, 2}, {low, 1, next, 3}, {low, 1, next, 4}, {low, 1, next, 5}, {low, 1, next, 6}, {low, 1, next, 7}, {low, 1, 0, 0}},
-		"8 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0"},
+	{
+		"whole table",
+		[]desc{{tables, 128, indirect, 0}},
+		[]desc{{low, 1, next, 1}, {low, 1, next, 2}, {low, 1, next, 3}, {low, 1, next, 4}, {low, 1, next, 5}, {low, 1, next, 6}, {low, 1, next, 7}, {low, 1, 0, 0}},
+		"8 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0 1@0:0",
+	},
 
 	{"empty table", []desc{{tables, 0, indirect, 0}}, nil, "bad chain"},
 	{"half an entry", []desc{{tables, 8, indirect, 0}}, nil, "bad chain"},
@@ -354,8 +362,13 @@ func TestArm(t *testing.T) {
 
 func TestNewSplitRefuses(t *testing.T) {
 	for _, c := range []virtio.SplitConfig{
-		{Size: 0}, {Size: 3}, {Size: 65536}, {Size: -8},
-		{Size: 8, Desc: 8}, {Size: 8, Avail: 1}, {Size: 8, Used: 2},
+		{Size: 0},
+		{Size: 3},
+		{Size: 65536},
+		{Size: -8},
+		{Size: 8, Desc: 8},
+		{Size: 8, Avail: 1},
+		{Size: 8, Used: 2},
 	} {
 		if _, err := virtio.NewSplit(c); err == nil {
 			t.Errorf("%+v accepted", c)
