@@ -1,0 +1,104 @@
+package daemon_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gvswitch/gvswitch/internal/control"
+)
+
+// Every command that needs no argument answers in both forms, and says what is wrong with an argument that it does not know.
+func TestCommandsAnswer(t *testing.T) {
+	r := newRig(t)
+	if err := r.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if out := r.script("vsctl add-br br0 -- add-port br0 p0 -- set Interface p0 type=dummy"); out != "" {
+		t.Fatal(out)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c, err := control.Dial(ctx, control.Socket(r.run()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	list, err := c.Call(ctx, "list-commands")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetJSON(ctx); err != nil {
+		t.Fatal(err)
+	}
+	args := map[string][]string{
+		"fdb/show": {"br0"}, "fdb/add": {"br0", "p0", "1", "02:00:00:00:00:01"}, "fdb/del": {"br0", "1", "02:00:00:00:00:01"},
+		"vlog/set": {"any:info"}, "coverage/read-counter": {"poll_sleep"}, "netdev-dummy/receive": {"p0", "arp", "--len", "100"},
+		"netdev-dummy/transmitted": {"p0"}, "netdev-dummy/set-link": {"p0", "up"}, "time/warp": {"1000"},
+	}
+	for line := range strings.Lines(list) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || !strings.HasPrefix(line, "  ") || fields[0] == "exit" || fields[0] == "set-options" {
+			continue
+		}
+		name := fields[0]
+		raw, err := c.CallJSON(ctx, name, args[name]...)
+		if err != nil || !json.Valid(raw) {
+			t.Errorf("%s: %s, %v", name, raw, err)
+		}
+		if _, err := c.CallJSON(ctx, name, "nonsense", "nonsense"); err == nil && name != "vlog/set" {
+			t.Errorf("%s takes anything", name)
+		}
+	}
+}
+
+// Commands, devices' events and changes of the configuration at the same time: nothing is lost, nobody waits for ever.
+func TestChurn(t *testing.T) {
+	r := newRig(t)
+	if err := r.start(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for _, commands := range [][]string{
+		{"dump-ports", "fdb/stats-show", "dpif/show", "memory/show"},
+		{"pmd-stats-show", "pmd-rxq-show", "pmd-perf-show", "coverage/show", "conservation/check"},
+		{"netdev-dummy/receive p0 arp,dl_src=02:00:00:00:00:01,dl_dst=ff:ff:ff:ff:ff:ff", "netdev-dummy/set-link p0 down", "netdev-dummy/set-link p0 up"},
+	} {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				words := strings.Fields(commands[i%len(commands)])
+				_, err := control.Call(ctx, control.Socket(r.run()), words[0], words[1:]...)
+				if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "no such port") {
+					t.Errorf("%s: %v", words, err)
+				}
+			}
+		})
+	}
+	out := r.script(`
+vsctl add-br br0 -- add-port br0 p0 -- set Interface p0 type=dummy
+for i in $(seq 15); do
+  vsctl add-port br0 a -- set Interface a type=dummy options:n_rxq=2 -- add-port br0 b tag=$i -- set Interface b type=dpdkvhostuser
+  vsctl set Interface a options:n_rxq=3 -- set Port b tag=20 -- set Open_vSwitch . other_config:pmd-cpu-mask=$((i % 2 + 1))
+  vsctl del-port a -- del-port b -- add-br br1 -- del-br br1
+done
+iface p0
+vsctl list-ports br0
+appctl ofproto/list`)
+	cancel()
+	wg.Wait()
+	if want := "p0 ofport=1 error=[] link="; !strings.HasPrefix(out, want) || !strings.HasSuffix(out, "\np0\nbr0\n") {
+		t.Errorf("got %q", out)
+	}
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+}
