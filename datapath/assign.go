@@ -71,6 +71,16 @@ func (d *Datapath) assign() map[*thread][]*rxq {
 	return next
 }
 
+// assigned is how the queues are dealt out now: changes that have nothing to do
+// with them move none.
+func (d *Datapath) assigned() map[*thread][]*rxq {
+	next := map[*thread][]*rxq{}
+	for _, q := range d.queuesByName() {
+		next[q.owner] = append(next[q.owner], q)
+	}
+	return next
+}
+
 // queuesByName lists all rx queues in order of port name and number.
 func (d *Datapath) queuesByName() []*rxq {
 	var l []*rxq
@@ -92,6 +102,7 @@ func (d *Datapath) queuesByName() []*rxq {
 func (d *Datapath) Rebalance() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.replan = true
 	d.apply()
 }
 

@@ -26,6 +26,7 @@ type Datapath struct {
 	threads []*thread
 	cfg     ThreadConfig
 	epoch   uint32 // of the last snapshot
+	replan  bool   // the rx queues are to be dealt out anew
 	paused  bool   // threads have nothing to do, see Conservation
 	closed  bool
 	gone    totals // what removed ports counted

@@ -151,6 +151,7 @@ func (p *Port) Configure(c PortConfig) error {
 	}
 	old, peer := p.cfg, d.peerOf(p)
 	p.cfg = c.clone()
+	d.replan = d.replan || !maps.Equal(old.Affinity, c.Affinity)
 	d.apply()
 	if old.vlans() != p.cfg.vlans() || old.Peer != c.Peer {
 		p.flushMACs()

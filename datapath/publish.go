@@ -27,10 +27,16 @@ type work struct {
 // A queue that changes threads is first taken from the old one, so that
 // there is never a moment when two poll it and frames keep their order.
 func (d *Datapath) apply() {
-	gone := d.refreshQueues()
+	gone, fresh := d.refreshQueues()
 	ports := d.views()
 	d.epoch++
-	next := d.assign()
+	var next map[*thread][]*rxq
+	if d.replan || fresh || len(gone) > 0 {
+		next = d.assign()
+	} else {
+		next = d.assigned()
+	}
+	d.replan = false
 	moved := false
 	for _, t := range d.threads {
 		for _, q := range next[t] {
@@ -94,8 +100,8 @@ func (d *Datapath) synchronize() {
 }
 
 // refreshQueues matches the ports' rx queues with what their devices have now. It
-// returns those that are not in use any more.
-func (d *Datapath) refreshQueues() (gone []*rxq) {
+// returns those that are not in use any more, and whether there are new ones.
+func (d *Datapath) refreshQueues() (gone []*rxq, fresh bool) {
 	for _, p := range d.ports {
 		if p == nil {
 			continue
@@ -107,6 +113,7 @@ func (d *Datapath) refreshQueues() (gone []*rxq) {
 			k := slices.IndexFunc(old, func(r *rxq) bool { return r != nil && r.q == q })
 			if k < 0 {
 				p.rxqs = append(p.rxqs, newRxq(p, q, i))
+				fresh = true
 				continue
 			}
 			old[k].index = i
@@ -129,7 +136,7 @@ func (d *Datapath) refreshQueues() (gone []*rxq) {
 			}
 		}
 	}
-	return gone
+	return gone, fresh
 }
 
 // txPorts are thread i's outputs. A port with enough queues gives each thread

@@ -181,6 +181,21 @@ func TestAssign(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%+v: %s", c, s)
 		}
+		// What has nothing to do with queues moves none, whatever the load.
+		d.mu.Lock()
+		for _, q := range p.rxqs {
+			q.load.ring[0] = 100 - q.load.ring[0]
+		}
+		d.mu.Unlock()
+		conf.NoFlood = true
+		if err := p.Configure(conf); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range d.Queues() {
+			if got[q.Queue] != fmt.Sprint(q.Thread) {
+				t.Errorf("%+v: queue %d moved", c, q.Queue)
+			}
+		}
 	}
 }
 

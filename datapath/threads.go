@@ -72,7 +72,7 @@ func (d *Datapath) SetThreads(c ThreadConfig) error {
 		}
 	}
 	d.moveInboxes(old, next)
-	d.threads, d.cfg = next, c
+	d.threads, d.cfg, d.replan = next, c, true
 	d.pause(false)
 	d.stopThreads(old)
 	return nil
