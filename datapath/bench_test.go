@@ -75,6 +75,7 @@ func bare(t testing.TB) (*Datapath, *Bridge, *thread) {
 	th.stopped = make(chan struct{})
 	close(th.stopped)
 	th.asleep.Store(true) // the caller changes nothing while it iterates
+	d.cfg.SleepMode = BusyPoll
 	return d, b, th
 }
 

@@ -45,13 +45,13 @@ func StartCollector(limit int64, idle func() bool) *Collector {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(limit)
 	c := &Collector{quit: make(chan struct{}), done: make(chan struct{})}
-	go c.run(uint64(limit), idle)
+	go c.run(collectEvery, uint64(limit), idle)
 	return c
 }
 
-func (c *Collector) run(limit uint64, idle func() bool) {
+func (c *Collector) run(every time.Duration, limit uint64, idle func() bool) {
 	defer close(c.done)
-	t := time.NewTicker(collectEvery)
+	t := time.NewTicker(every)
 	defer t.Stop()
 	read := func() (heap, total uint64) {
 		s := []metrics.Sample{
