@@ -175,3 +175,20 @@ func TestOffloadTravelsThroughEdits(t *testing.T) {
 		t.Errorf("%+v, checksum from %d", out.offl, start)
 	}
 }
+
+// A frame whose offload state does not fit it is dropped where it comes in, whoever
+// would have taken it: here the checksum would be written over the VLAN tag (B45).
+func TestBadOffloadIsDropped(t *testing.T) {
+	_, b := newSwitch(t)
+	p, in := plug(t, b, "in", trunk)
+	_, out := plug(t, b, "out", trunk)
+	in.queue(0).hook = func(b *packet.Burst) {
+		q := &b.Pkts[0]
+		q.Flags, q.CsumStart, q.CsumOffset = packet.CsumPartial, 14, 0
+	}
+	in.send(tagged(-1, 1, 7))
+	settle(t, in)
+	if s := p.Stats(); s.RxDrops[packet.RxBadOffload] != 1 || out.count() != 0 {
+		t.Errorf("dropped %d, forwarded %d", s.RxDrops[packet.RxBadOffload], out.count())
+	}
+}

@@ -1,6 +1,9 @@
 package datapath
 
-import "github.com/gvswitch/gvswitch/packet"
+import (
+	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/tso"
+)
 
 // forward decides what becomes of the burst's first n packets, which came in at v,
 // and puts them on the lists of the ports they leave by. Packets are taken in
@@ -18,11 +21,8 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 		return
 	}
 	pkts := t.burst.Pkts[:n]
-	if shortest := t.survey(pkts, uint32(v.id)); shortest < minTagged {
-		for i := range pkts {
-			w0, w1 := words(&pkts[i])
-			t.slow(i, v, in, w0, w1)
-		}
+	if shortest := t.survey(pkts, uint32(v.id)); shortest < minTagged || t.flags != 0 {
+		t.forwardSlowly(pkts, v, in)
 		return
 	}
 	var (
@@ -69,6 +69,21 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 	}
 	in.forwarded.Add(uint64(n - done))
 	in.copies.Add(uint64(n - done))
+}
+
+// forwardSlowly is forward for a burst with frames that are very short, or that ask for
+// offload work. What such a frame asks for must fit it: a checksum that
+// is finished somewhere else would overwrite what was decided by.
+func (t *thread) forwardSlowly(pkts []packet.Packet, v *portView, in *inCounters) {
+	for i := range pkts {
+		p := &pkts[i]
+		if !tso.Sanity(p) {
+			in.drops[packet.RxBadOffload].Add(1)
+			continue
+		}
+		w0, w1 := words(p)
+		t.slow(i, v, in, w0, w1)
+	}
 }
 
 // survey notes what the packets have in common and gives the length of the
