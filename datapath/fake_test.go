@@ -225,6 +225,7 @@ func (d *fake) count() int {
 // newSwitch is a datapath with one bridge; its account is checked at the end.
 func newSwitch(t testing.TB) (*Datapath, *Bridge) {
 	d := New(Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	d.OnPortFault(func(p *Port, reason string) { t.Errorf("port %q stopped: %s", p.Name(), reason) })
 	b, err := d.AddBridge("br0", BridgeConfig{})
 	if err != nil {
 		t.Fatal(err)
