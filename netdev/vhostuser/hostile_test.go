@@ -16,9 +16,10 @@ import (
 )
 
 // A guest whose memory vanishes loses its port, and nobody else anything: whoever
-// touches it first, the poll thread that receives or sends, or control code.
+// touches it first, the poll thread that receives or sends, or control code that obeys a
+// message or new settings.
 func TestMemoryVanishes(t *testing.T) {
-	for _, who := range []string{"receive", "send", "lender", "control"} {
+	for _, who := range []string{"receive", "send", "lender", "control", "settings"} {
 		t.Run(who, func(t *testing.T) {
 			l := newLab(t, nil)
 			a := attach(t, l.paths[0], frontend.Config{})
@@ -56,6 +57,12 @@ func TestMemoryVanishes(t *testing.T) {
 				truncate(t, a)
 				if err := a.StartRing(0, q.RX, kickRX, callRX, 0); err == nil {
 					t.Error("a ring without memory was taken")
+				}
+			case "settings":
+				truncate(t, a)
+				o := netdev.Options{RunDir: l.dir, Map: map[string]string{"tx-retries-max": "1"}}
+				if err := l.ports[0].dev.(*Device).Adjust(o); err != nil {
+					t.Fatal(err)
 				}
 			}
 			info := func() netdev.Info { return l.ports[0].dev.Info() }

@@ -137,6 +137,9 @@ func (p *peer) teardown() {
 	p.d.view.connected = false
 	p.d.mu.Unlock()
 	p.session.Close()
+	for _, r := range p.rings { // of a start that a fault ended: nobody has seen them
+		r.close()
+	}
 	p.d.mu.Lock()
 	p.d.peer = nil
 	p.d.view.sizes = nil
@@ -146,8 +149,11 @@ func (p *peer) teardown() {
 
 // reconfigure lets a change of settings take effect.
 func (p *peer) reconfigure(rings, config bool) {
+	debug.SetPanicOnFault(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var err error // a fault has ended the peer, which needs no more
+	defer p.recoverFault(&err)
 	if p.dead.Load() {
 		return
 	}

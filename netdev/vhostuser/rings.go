@@ -57,13 +57,18 @@ func (p *peer) Stop(indices []int) []uint16 {
 	next := make([]uint16, len(gone))
 	for i, r := range gone {
 		next[i] = r.split.NextAvail()
-		if r.rx != nil {
-			r.rx.close()
-		} else {
-			r.tx.close()
-		}
+		r.close()
 	}
 	return next
+}
+
+// close gives back what the ring's queue has. No poll thread uses it any more.
+func (r *ring) close() {
+	if r.rx != nil {
+		r.rx.close()
+	} else {
+		r.tx.close()
+	}
 }
 
 // build makes the queue that serves a vring.
