@@ -112,8 +112,12 @@ func (p *Port) inject(frame []byte) {
 	t.wake()
 }
 
-// takeInbox takes one burst of injected frames through the switch.
+// takeInbox takes one burst of injected frames through the switch, unless it is
+// paused.
 func (t *thread) takeInbox() int {
+	if t.w.paused {
+		return 0
+	}
 	defer t.recoverBurst()
 	port, n := t.inbox.take(&t.frames)
 	if n == 0 {

@@ -16,6 +16,7 @@ type work struct {
 	epoch    uint32
 	mode     SleepMode
 	sleepMax time.Duration
+	paused   bool // take nothing: rxqs is empty, and what was injected waits
 	rxqs     []*rxq
 	tx       []*txPort   // by port id
 	ports    []*portView // by port id; nil: no port
@@ -64,7 +65,7 @@ func (d *Datapath) apply() {
 // publish gives every thread its snapshot and waits for all to use it.
 func (d *Datapath) publish(ports []*portView, rxqs func(*thread) []*rxq) {
 	for i, t := range d.threads {
-		w := &work{epoch: d.epoch, mode: d.cfg.SleepMode, sleepMax: d.cfg.SleepMax, ports: ports}
+		w := &work{epoch: d.epoch, mode: d.cfg.SleepMode, sleepMax: d.cfg.SleepMax, paused: d.paused, ports: ports}
 		if !d.paused {
 			w.rxqs = rxqs(t)
 		}

@@ -199,6 +199,34 @@ func TestAssign(t *testing.T) {
 	}
 }
 
+// A pause holds what was injected, too: accounts are drawn up and tx queues change
+// hands in one.
+func TestInjectWhilePaused(t *testing.T) {
+	d, b := newSwitch(t)
+	p1, _ := plug(t, b, "p1", trunk)
+	plug(t, b, "p2", trunk)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				p1.Inject(eth(-1, 1))
+			}
+		}
+	}()
+	for range 300 {
+		if _, err := d.Conservation(); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	<-done
+}
+
 func TestInject(t *testing.T) {
 	d, b := newSwitch(t)
 	p1, d1 := plug(t, b, "p1", trunk)
