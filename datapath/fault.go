@@ -122,15 +122,17 @@ func (t *thread) stopPort(v *portView, reason string) {
 	if o := t.tx[v.id]; o.q != nil {
 		o.q, o.why = nil, packet.PortFault
 	}
-	go t.d.portFault(v.port, v.dev, reason)
+	go t.d.portFault(v.port, v.dev, t.w.epoch, reason)
 }
 
 // portFault takes a port out of service. A device that can be faulted drops its
 // peer and may be used again when it has another one; any other
-// stays stopped until it is attached again.
-func (d *Datapath) portFault(p *Port, dev netdev.Device, reason string) {
+// stays stopped until it is attached again. epoch is that of the snapshot in which it
+// happened: what another thread saw of the same fault, and tells when the port
+// serves its next peer already, is no news.
+func (d *Datapath) portFault(p *Port, dev netdev.Device, epoch uint32, reason string) {
 	d.mu.Lock()
-	if p.gone || p.dev != dev || p.faulted {
+	if p.gone || p.dev != dev || p.faulted || int32(epoch-p.faultAt) < 0 {
 		d.mu.Unlock()
 		return
 	}
@@ -138,6 +140,7 @@ func (d *Datapath) portFault(p *Port, dev netdev.Device, reason string) {
 	p.faults.Add(1) // the device is not closed before this is over
 	defer p.faults.Done()
 	d.apply()
+	p.faultAt = d.epoch
 	d.mu.Unlock()
 	d.log.Warn("port stopped", "port", p.name, "reason", reason)
 	if f, ok := dev.(netdev.Faulter); ok {

@@ -215,3 +215,33 @@ func TestPanicStopsPort(t *testing.T) {
 		t.Error("others do not work")
 	}
 }
+
+// Of a fault that two threads met, the second's word may come late: then it says
+// nothing about the queues that the port has by now.
+func TestLateFault(t *testing.T) {
+	d, b := newSwitch(t)
+	stopped := make(chan string, 10)
+	d.OnPortFault(func(_ *Port, reason string) { stopped <- reason })
+	dev := faulty{newFake(t, 1)}
+	p := plugDev(t, b, "p1", trunk, dev)
+	d.mu.Lock()
+	epoch := d.epoch
+	rx, tx := dev.rx, dev.tx
+	d.mu.Unlock()
+	d.portFault(p, dev, epoch, "first")
+	if got := next(t, stopped); got != "first" {
+		t.Fatal(got)
+	}
+	dev.mu.Lock()
+	dev.rx, dev.tx, dev.info.Fault = rx, tx, "" // the next peer
+	dev.mu.Unlock()
+	d.Changed(dev)
+	d.portFault(p, dev, epoch, "late")
+	if f := p.Info().Fault; f != "" {
+		t.Errorf("stopped again: %s", f)
+	}
+	d.portFault(p, dev, d.epoch, "new")
+	if got := next(t, stopped); got != "new" {
+		t.Errorf("a fault of the new peer: %q", got)
+	}
+}

@@ -23,6 +23,7 @@ type Port struct {
 	dev      netdev.Device
 	faulted  bool           // stopped by the datapath: its queues are not used
 	fault    string         // why
+	faultAt  uint32         // epoch of the first snapshot without those queues
 	faults   sync.WaitGroup // calls of the device's Fault that go on
 	rxqs     []*rxq
 	txLocks  []txLock // of the tx queues in use
