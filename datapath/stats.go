@@ -36,8 +36,7 @@ type PortStats struct {
 	Queues             []QueueStats
 }
 
-// QueueStats is the share of one rx queue, and of the tx queue of the same
-// number, since the port's device was attached.
+// QueueStats is the share of one rx queue since the device has had it.
 type QueueStats struct {
 	RxPackets, RxBytes, RxDrops uint64
 }
