@@ -156,7 +156,7 @@ func (l *loop) statistics(rows desired.Rows, res *reconcile.Results) []status.Up
 		var now ovsdb.Datum
 		if r.DP != nil {
 			s := r.DP.Stats()
-			now = status.Statistics(&s)
+			now = status.Statistics(&s, r.Info.Missed)
 		}
 		seen[r.UUID] = now
 		if before, ok := l.written[r.UUID]; (!ok || !before.Equal(now)) && rows.Row("Interface", r.UUID) != nil {

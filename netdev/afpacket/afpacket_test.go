@@ -3,6 +3,7 @@ package afpacket_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"testing"
@@ -278,7 +279,7 @@ func TestInfo(t *testing.T) {
 	d, _ := open(t, ns, "v0")
 	i := d.Info()
 	if !i.Link || i.MTU != 1500 || len(i.MAC) != 6 || i.Speed != 10e9 || i.Duplex != "full" || i.IfIndex == 0 ||
-		i.Driver != "veth" || i.Fault != "" || i.Status["driver_name"] != "veth" || i.Status["rx_missed"] != "0" {
+		i.Driver != "veth" || i.Fault != "" || i.Status["driver_name"] != "veth" || i.Missed != 0 {
 		t.Errorf("%+v", i)
 	}
 	netdevtest.IP(t, "-n "+peer+" link set v1 down")
@@ -287,7 +288,8 @@ func TestInfo(t *testing.T) {
 	netdevtest.Eventually(t, patience, "link up", func() bool { return d.Info().Link })
 }
 
-// Frames that the kernel had no room for are reported.
+// Frames that the kernel had no room for are reported, and not as a new status: each
+// of those is written to the database.
 func TestMissed(t *testing.T) {
 	ns, peer := pair(t)
 	o := options(ns)
@@ -295,10 +297,15 @@ func TestMissed(t *testing.T) {
 	d := netdevtest.Open(t, afpacket.Open, "v0", o, &netdevtest.Host{})
 	a := netdevtest.NewPort(d)
 	_, b := open(t, peer, "v1")
+	netdevtest.Eventually(t, patience, "the link up", func() bool { return d.Info().Link })
+	status := d.Info().Status
 	for range 100 {
 		b.Send(netdevtest.Offload{}, netdevtest.Frame(60, 1))
 	}
-	netdevtest.Eventually(t, patience, "36 missed", func() bool { return d.Info().Status["rx_missed"] == "36" })
+	netdevtest.Eventually(t, patience, "36 missed", func() bool { return d.Info().Missed == 36 })
+	if now := d.Info().Status; !maps.Equal(now, status) {
+		t.Errorf("status %v, before %v", now, status)
+	}
 	if got := a.Receive(65, 100*time.Millisecond); len(got) != 64 {
 		t.Errorf("%d in the ring", len(got))
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -189,7 +188,7 @@ func (d *Device) unbind() error {
 func (d *Device) Info() netdev.Info {
 	info := *d.info.Load()
 	info.Status = maps.Clone(info.Status)
-	info.Status["rx_missed"] = strconv.FormatUint(d.missed.Add(missed(d.fd)), 10)
+	info.Missed = d.missed.Add(missed(d.fd))
 	return info
 }
 

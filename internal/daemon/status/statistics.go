@@ -9,8 +9,8 @@ import (
 )
 
 // Statistics is Interface.statistics: Open vSwitch's names, and the losses by reason as rx_drop_REASON and tx_drop_REASON where there are
-// any.
-func Statistics(s *datapath.PortStats) ovsdb.Datum {
+// any. missed is how many frames the device's kernel side had no room for.
+func Statistics(s *datapath.PortStats, missed uint64) ovsdb.Datum {
 	rxErrors := sum(&s.RxDrops, rxErrorReasons)
 	txErrors := sum(&s.TxDrops, txErrorReasons)
 	pairs := []ovsdb.Pair{
@@ -19,7 +19,7 @@ func Statistics(s *datapath.PortStats) ovsdb.Datum {
 		count("rx_dropped", s.RxDrops.Total()-rxErrors), count("tx_dropped", s.TxDrops.Total()-txErrors),
 		count("rx_errors", rxErrors), count("tx_errors", txErrors),
 		count("rx_frame_err", 0), count("rx_over_err", s.RxDrops[packet.RxTooLong]), count("rx_crc_err", 0),
-		count("rx_missed_errors", 0), count("collisions", 0),
+		count("rx_missed_errors", missed), count("collisions", 0),
 		count("tx_retries", s.TxRetries),
 	}
 	for reason := packet.DropNone + 1; reason < packet.NumDropReasons; reason++ {

@@ -139,11 +139,11 @@ func TestStatistics(t *testing.T) {
 	s.RxDrops[packet.VLANNotAllowed] = 2
 	s.TxDrops[packet.TxRingFull] = 4
 	s.TxDrops[packet.TxError] = 8
-	got := status.Statistics(&s)
+	got := status.Statistics(&s, 16)
 	for name, want := range map[string]string{
 		"rx_packets": "10", "rx_bytes": "1000", "tx_packets": "5", "tx_bytes": "500", "tx_retries": "3",
 		"rx_dropped": "2", "rx_errors": "1", "tx_dropped": "4", "tx_errors": "8",
-		"rx_drop_bad_chain": "1", "rx_drop_vlan_not_allowed": "2", "tx_drop_ring_full": "4", "tx_drop_error": "8", "tx_drop_too_long": "",
+		"rx_missed_errors": "16", "rx_drop_bad_chain": "1", "rx_drop_vlan_not_allowed": "2", "tx_drop_ring_full": "4", "tx_drop_error": "8", "tx_drop_too_long": "",
 	} {
 		if v, _ := got.MapValue(name); v != want {
 			t.Errorf("%s is %q, want %q", name, v, want)
