@@ -107,19 +107,22 @@ func (p *pair) free(far *link.Namespace) error {
 }
 
 // Make implements afpacket.Maker. The peer's namespace is held only meanwhile: we do
-// not keep a container's alive when it ends.
+// not keep a container's alive when it ends. The pair that is in use is never
+// made anew: its far end may have been renamed since, as container tools do, and
+// then it is theirs.
 func (p *pair) Make(ns *link.Namespace, s link.Settings) error {
 	far, err := link.Acquire(p.netns)
 	if err != nil {
 		return fmt.Errorf("%s: option netns: %w", p.name, err)
 	}
 	defer far.Release()
+	made := false
 	st, err := ns.Get(p.name)
 	if err == nil {
 		if st.Kind != "veth" || st.Alias != alias {
 			return fmt.Errorf("%s: %w: a device of this name exists that the switch did not make (%s)", p.name, unix.EEXIST, st.Kind)
 		}
-		if !p.leadsTo(far, st) {
+		if st.Index != p.index && !p.leadsTo(far, st) {
 			if err := ns.Delete(p.name, st.Index); err != nil {
 				return err
 			}
@@ -133,6 +136,7 @@ func (p *pair) Make(ns *link.Namespace, s link.Settings) error {
 		if err := ns.AddVeth(p.name, p.peer, far, alias); err != nil {
 			return err
 		}
+		made = true
 		ns.NoIPv6Address(p.name)
 		st, err = ns.Get(p.name)
 	}
@@ -140,13 +144,17 @@ func (p *pair) Make(ns *link.Namespace, s link.Settings) error {
 		return err
 	}
 	p.index = st.Index
-	if err := ns.Apply(p.name, s); err != nil {
-		return errors.Join(err, p.Remove(ns))
+	err = ns.Apply(p.name, s)
+	if err == nil {
+		err = far.Apply(p.peer, link.Settings{MTU: s.MTU, MAC: p.peerMAC, Up: true})
 	}
-	if err := far.Apply(p.peer, link.Settings{MTU: s.MTU, MAC: p.peerMAC, Up: true}); err != nil {
+	switch {
+	case err != nil && made:
 		return errors.Join(err, p.Remove(ns))
+	case errors.Is(err, link.ErrNoDevice):
+		return nil // renamed
 	}
-	return nil
+	return err
 }
 
 // leadsTo tells whether the near end's other end is the one that we want.

@@ -58,6 +58,21 @@ func TestLife(t *testing.T) {
 		t.Error(s)
 	}
 	exchange(t, netdevtest.NewPort(d), ns, "eth0")
+	// A change that fails, or comes when the far end has another name, leaves the pair.
+	o.MTU = 1 << 20
+	if err := d.(netdev.Adjuster).Adjust(o); err == nil || !strings.Contains(err.Error(), "setting MTU") {
+		t.Error(err)
+	}
+	netdevtest.IP(t, "-n "+ns+" link set eth0 down")
+	netdevtest.IP(t, "-n "+ns+" link set eth0 name net1")
+	o.MTU = 1800
+	if err := d.(netdev.Adjuster).Adjust(o); err != nil {
+		t.Error(err)
+	}
+	if now := netdevtest.IP(t, "-o link show "+name(0)); !strings.HasPrefix(now, fmt.Sprintf("%d:", i.IfIndex)) || !strings.Contains(now, "mtu 1800") {
+		t.Errorf("index was %d, now %s", i.IfIndex, now)
+	}
+	netdevtest.IP(t, "-n "+ns+" link set net1 name eth0")
 	o.Map["peer"] = "eth1"
 	if err := d.(netdev.Adjuster).Adjust(o); !errors.Is(err, netdev.ErrReopen) {
 		t.Error(err)
