@@ -28,7 +28,8 @@ const (
 // the messages that came, "CLIENT< ...": first the notifications before the
 // reply, in order of text because the order between monitors is chance, then
 // the reply, then what the other clients got. METHOD with a "!" is not waited
-// for; with a "~" it is a notification. "reset" starts new clients on a new
+// for; with a "~" it is a notification. A "^" at its end says that it ends a wait: the
+// answer to the request with "!" is waited for. "reset" starts new clients on a new
 // database.
 func play(t *testing.T, text string, start func() func() net.Conn) string {
 	t.Helper()
@@ -58,12 +59,14 @@ func play(t *testing.T, text string, start func() func() net.Conn) string {
 			}
 		}
 		c := clients[fields[0]]
-		method, params := fields[1], names.Expand(fields[2])
+		method, ends := strings.CutSuffix(fields[1], "^")
+		params := names.Expand(fields[2])
 		switch {
 		case strings.HasSuffix(method, "~"):
 			c.send(`{"method":%q,"params":%s,"id":null}`, method[:len(method)-1], params)
 		case strings.HasSuffix(method, "!"):
 			c.send(`{"method":%q,"params":%s,"id":"w"}`, method[:len(method)-1], params)
+			c.waits = true
 		default:
 			c.send(`{"method":%q,"params":%s,"id":"r"}`, method, params)
 			notes, reply := c.until("r")
@@ -76,8 +79,14 @@ func play(t *testing.T, text string, start func() func() net.Conn) string {
 		}
 		for _, name := range []string{"a", "b", "c"} {
 			c := clients[name]
+			var notes []map[string]any
+			if ends && c.waits {
+				before, reply := c.until("w")
+				notes, c.waits = append(before, reply), false
+			}
 			c.send(`{"method":"echo","params":[],"id":"sync"}`)
-			notes, _ := c.until("sync")
+			more, _ := c.until("sync")
+			notes = append(notes, more...)
 			writeNotes(&out, c, names, notes)
 		}
 	}
@@ -111,6 +120,8 @@ type wireClient struct {
 	name string
 	conn net.Conn
 	dec  *json.Decoder
+
+	waits bool // a request with "!" is not answered yet
 }
 
 func newWireClient(t *testing.T, name string, c net.Conn) *wireClient {

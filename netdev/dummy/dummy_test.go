@@ -232,7 +232,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%q %s: %v", c.name, c.option, err)
 		}
 	}
-	if after := netdevtest.FDs(t); after != before {
+	if after := netdevtest.FDs(t); after > before {
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
