@@ -41,7 +41,7 @@ fail() {
 # gvsctl ARG...: shows the command and runs it
 gvsctl() {
     echo "\$ gvsctl $*"
-    "$tmp/bin/gvsctl" --run-dir "$run" "$@" || fail "gvsctl $1 failed"
+    bin/gvsctl --run-dir "$run" "$@" || fail "gvsctl $1 failed"
 }
 # on HOST COMMAND: runs a shell command on a guest, in a namespace or here
 on() {
@@ -59,20 +59,21 @@ for n in gvdemo-net gvdemo-tap; do
     [ ! -e /run/netns/$n ] || fail "there is a namespace $n already (ip netns del $n)"
 done
 trap cleanup EXIT
+trap 'echo "demo: failed: $BASH_COMMAND" >&2' ERR
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 say "Building gvswitchd and gvsctl"
-mkdir -p "$run" "$tmp/state" "$tmp/bin"
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$tmp/bin/" ./cmd/gvswitchd ./cmd/gvsctl
+mkdir -p "$run" "$tmp/state"
+make -s build
 go build -buildvcs=false -o "$tmp/guest" ./test/guest/cmd/guest
-ls -sh "$tmp/bin" | tail -n +2
+for program in gvswitchd gvsctl; do bin/$program --version; done
 
 say "A bridge with five ports"
-"$tmp/bin/gvswitchd" --run-dir "$run" --state-dir "$tmp/state" >"$tmp/log" 2>&1 </dev/null &
+bin/gvswitchd --run-dir "$run" --state-dir "$tmp/state" >"$tmp/log" 2>&1 </dev/null &
 daemon=$!
 for _ in $(seq 100); do
-    "$tmp/bin/gvsctl" --run-dir "$run" show >/dev/null 2>&1 && break
+    bin/gvsctl --run-dir "$run" show >/dev/null 2>&1 && break
     kill -0 $daemon 2>/dev/null || fail "gvswitchd ended"
     sleep 0.1
 done
@@ -152,7 +153,7 @@ gvsctl dump-ports --names gvbr0
 
 if [ "${KEEP:-}" = 1 ]; then
     echo
-    echo "Try:  $tmp/bin/gvsctl --run-dir $run list-commands"
+    echo "Try:  bin/gvsctl --run-dir $run list-commands"
     echo "      GUEST_DIR=$GUEST_DIR $tmp/guest exec a 'ip addr'"
     read -r -p "Enter ends it: " _
 fi
