@@ -23,6 +23,7 @@ const (
 // accept serves the guests that connect, one at a time. A second one is refused at
 // once, which it can see, and not left to wait.
 func (d *Device) accept() {
+	pace := connectionPace()
 	for {
 		c, err := d.socket.l.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
@@ -34,6 +35,10 @@ func (d *Device) accept() {
 				return
 			}
 			continue
+		}
+		if !pace.take(d.pause) {
+			_ = c.Close()
+			return
 		}
 		d.awaitHandover()
 		p := d.attach(c)

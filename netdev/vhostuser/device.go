@@ -23,6 +23,9 @@ type Device struct {
 	socket *socket        // of a server
 	memory atomic.Pointer[mem.Map]
 
+	// The peer's, of which there is one at a time; that it connects anew gains it nothing.
+	messages, starts bucket
+
 	mu      sync.Mutex
 	set     settings
 	closed  bool
@@ -71,6 +74,7 @@ func newDevice(name string, server bool, o netdev.Options, h netdev.Host) (*Devi
 	log := slog.Default().With("module", "vhost-user", "port", name)
 	return &Device{
 		name: name, server: server, host: h, log: log, quit: make(chan struct{}), set: set,
+		messages: messagePace(), starts: startPace(),
 		said: map[slog.Level]*limiter{slog.LevelInfo: {}, slog.LevelWarn: {}},
 	}, nil
 }

@@ -28,29 +28,32 @@ func (l *limiter) allow() (ok bool, skipped int) {
 	return true, skipped
 }
 
-// bucket bounds how often a guest can make all poll threads take up a new
-// configuration: a burst at once, then so many a second.
+// bucket bounds how often a guest can make the switch work for it alone: a burst at
+// once, then one each so often. Without it a guest could keep all poll threads
+// busy with new configurations, or stop them by garbage to collect.
 type bucket struct {
-	used int
-	at   time.Time
+	burst int
+	every time.Duration
+	used  int
+	at    time.Time
 }
 
-const (
-	paceBurst = 256
-	paceEvery = 2 * time.Millisecond
-)
+// What is bounded. A guest of 128 queue pairs starts with some 2000 messages.
+func startPace() bucket      { return bucket{burst: 256, every: 2 * time.Millisecond} }
+func messagePace() bucket    { return bucket{burst: 8192, every: 100 * time.Microsecond} }
+func connectionPace() bucket { return bucket{burst: 128, every: 5 * time.Millisecond} }
 
 // take waits for a turn by means of pause, and reports what that reports.
 func (b *bucket) take(pause func(time.Duration) bool) bool {
 	now := time.Now()
-	back := now.Sub(b.at) / paceEvery
-	if b.used -= int(min(back, paceBurst*2)); b.used <= 0 {
+	back := now.Sub(b.at) / b.every
+	if b.used -= int(min(back, time.Duration(2*b.burst))); b.used <= 0 {
 		b.used, b.at = 0, now
 	} else {
-		b.at = b.at.Add(back * paceEvery)
+		b.at = b.at.Add(back * b.every)
 	}
-	if b.used++; b.used <= paceBurst {
+	if b.used++; b.used <= b.burst {
 		return true
 	}
-	return pause(time.Duration(b.used-paceBurst) * paceEvery)
+	return pause(time.Duration(b.used-b.burst) * b.every)
 }

@@ -26,7 +26,6 @@ type peer struct {
 	memory  vhostuser.Memory
 	rings   map[int]*ring
 	channel int // for messages to the front end, -1 none
-	pace    bucket
 	offered uint64
 	asked   bool // what features there are
 	agreed  bool // on features
@@ -65,6 +64,9 @@ func (p *peer) serve() (err error) {
 		var fds []int
 		if fds, err = p.conn.Read(&m); err == nil {
 			err = p.handle(&m, fds)
+		}
+		if !p.d.messages.take(p.d.pause) {
+			break
 		}
 	}
 	p.teardown()

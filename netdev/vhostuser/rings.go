@@ -29,7 +29,7 @@ type ring struct {
 // Start implements vhostuser.Device. p.mu is held.
 func (p *peer) Start(starts []vhostuser.RingStart) []error {
 	errs := make([]error, len(starts))
-	if !p.pace.take(p.d.pause) || p.dead.Load() {
+	if !p.d.starts.take(p.d.pause) || p.dead.Load() {
 		for i := range errs {
 			errs[i] = errors.New("the port is being closed")
 		}
