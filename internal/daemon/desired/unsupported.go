@@ -36,6 +36,7 @@ var (
 	rootColumns = []column{
 		{name: "manager_options", note: "the database listens on its unix socket only"},
 		{name: "ssl"},
+		{name: "datapaths", note: "there is no connection tracking"},
 	}
 	bridgeColumns = []column{
 		{name: "stp_enable", idle: isFalse},
