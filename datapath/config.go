@@ -2,7 +2,6 @@ package datapath
 
 import (
 	"log/slog"
-	"net"
 	"time"
 )
 
@@ -62,7 +61,6 @@ type BridgeConfig struct {
 	MACTableSize int           // addresses at most; 0: DefaultMACTableSize
 	MACAging     time.Duration // 0: DefaultMACAging
 	ForwardBPDU  bool          // forward reserved multicast addresses
-	MAC          net.HardwareAddr
 }
 
 // VLANMode is how a port treats VLAN tags, as in the vlan_mode column of

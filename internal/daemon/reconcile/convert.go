@@ -18,7 +18,7 @@ func threadConfig(t *desired.Threads) datapath.ThreadConfig {
 }
 
 func bridgeConfig(c *desired.BridgeConfig) datapath.BridgeConfig {
-	return datapath.BridgeConfig{MACTableSize: c.MACTableSize, MACAging: c.MACAging, ForwardBPDU: c.ForwardBPDU, MAC: c.MAC}
+	return datapath.BridgeConfig{MACTableSize: c.MACTableSize, MACAging: c.MACAging, ForwardBPDU: c.ForwardBPDU}
 }
 
 func datapathConfig(c *desired.PortConfig) datapath.PortConfig {

@@ -66,18 +66,6 @@ func (b *BridgeEntry) Port(name string) *PortEntry {
 	return nil
 }
 
-// Of finds the entry of a datapath's port.
-func (d *Directory) Of(dp *datapath.Port) *PortEntry {
-	for _, b := range d.Bridges {
-		for _, p := range b.Ports {
-			if p.DP == dp {
-				return p
-			}
-		}
-	}
-	return nil
-}
-
 // publish makes what runs now the directory.
 func (r *Reconciler) publish() {
 	d := &Directory{}
