@@ -87,6 +87,9 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 			c := &r.Chains[used]
 			if need := p.Len + q.hdr; c.Count == 1 && need <= c.Len {
 				at := r.Segs[c.First].Addr
+				if used+1 < n && done+1 < len(list) {
+					ahead(&b.Pkts[list[done+1]], r.Segs[r.Chains[used+1].First].Addr)
+				}
 				q.header(at, p)
 				fill(at+uintptr(q.hdr), p)
 				r.Use(c.Head, need)
@@ -119,6 +122,16 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 	st.Packets.Add(uint64(sent))
 	st.Bytes.Add(bytes)
 	return done, full
+}
+
+// ahead asks for the rest of the next frame and of the buffer it goes to, while
+// this one is being copied; their first lines have been asked for.
+func ahead(p *packet.Packet, to uintptr) {
+	if p.NSegs > 0 {
+		s := &p.Segs()[0]
+		mem.PrefetchWriteRange(to+64, int(p.Len))
+		mem.PrefetchRange(s.Addr, int(s.Len))
+	}
 }
 
 // fill copies the frame to one piece of memory.
