@@ -35,6 +35,7 @@ type Device struct {
 	rx      []netdev.RxQueue
 	tx      []netdev.TxQueue
 	link    bool
+	guarded []int // descriptors that poll threads may use
 	peer    *peer
 	view    view // of the peer, or the last one
 	said    map[slog.Level]*limiter

@@ -27,11 +27,13 @@ func TestBucket(t *testing.T) {
 	if took := time.Since(start); took < 45*time.Millisecond {
 		t.Errorf("60 took %v", took)
 	}
-	if b.take(func(time.Duration) bool { return false }) {
-		t.Error("not refused when the wait was broken off")
-	}
 	time.Sleep(30 * time.Millisecond)
-	if !b.take(func(time.Duration) bool { return false }) {
+	refuse := func(time.Duration) bool { return false }
+	if !b.take(refuse) {
 		t.Error("still full")
+	}
+	b = bucket{burst: 1, every: time.Hour}
+	if !b.take(refuse) || b.take(refuse) {
+		t.Error("not refused when the wait was broken off")
 	}
 }

@@ -57,6 +57,7 @@ func (p *peer) end() {
 func (p *peer) serve() (err error) {
 	p.d.info("guest connected")
 	p.d.wg.Go(p.watch)
+	p.d.wg.Go(p.guard)
 	// A region that vanishes raises SIGBUS. The rings' memory is read here, too.
 	debug.SetPanicOnFault(true)
 	var m vhostuser.Message

@@ -21,6 +21,7 @@ type ring struct {
 	tx    *txQueue
 	state vhostuser.RunState
 	kick  vhostuser.FD
+	call  int
 	avail uintptr // host address of the available ring
 	base  uint16  // where it started
 	moved bool    // the guest made something available since
@@ -105,7 +106,7 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ring{split: split, state: s.State, kick: v.Kick, avail: c.Avail, base: v.Base}
+	r := &ring{split: split, state: s.State, kick: v.Kick, call: v.Call.Num, avail: c.Avail, base: v.Base}
 	rc := ringConfig{
 		split: split, kickFD: v.Kick.Num, callFD: v.Call.Num, features: s.Features,
 		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,
@@ -123,6 +124,7 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 func (p *peer) publish() {
 	var rx []netdev.RxQueue
 	var tx []netdev.TxQueue
+	var fds []int
 	link := false
 	running := func(i int) bool { r := p.rings[i]; return r != nil && r.state == vhostuser.Running }
 	if !p.dead.Load() {
@@ -133,6 +135,11 @@ func (p *peer) publish() {
 				tx = append(tx, r.tx)
 			}
 			link = link || i%2 == 0 && running(i) && running(i+1)
+			for _, fd := range []int{p.rings[i].kick.Num, p.rings[i].call} {
+				if fd >= 0 {
+					fds = append(fds, fd)
+				}
+			}
 		}
 	}
 	d := p.d
@@ -142,6 +149,7 @@ func (p *peer) publish() {
 	}
 	was := d.link
 	d.rx, d.tx, d.link = rx, tx, link
+	d.guarded = append(slices.Clip(d.guarded), fds...)
 	if len(rx)+len(tx) > 0 {
 		d.fault = ""
 	}
@@ -150,6 +158,9 @@ func (p *peer) publish() {
 		d.info("link", "up", link, "rx_queues", len(rx), "tx_queues", len(tx))
 	}
 	d.changed()
+	d.mu.Lock()
+	d.guarded = fds
+	d.mu.Unlock()
 }
 
 // watch looks, now and then, whether a guest that rings its bell also puts something

@@ -1,0 +1,58 @@
+package vhostuser
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
+)
+
+// A descriptor's O_NONBLOCK is the guest's, too. One that takes it away holds the poll
+// thread up for a moment at most, and loses its port.
+func TestBlockingDescriptors(t *testing.T) {
+	for _, which := range []string{"kick", "call"} {
+		t.Run(which, func(t *testing.T) {
+			l := newLab(t, nil)
+			a := attach(t, l.paths[0], frontend.Config{})
+			b := attach(t, l.paths[1], frontend.Config{})
+			_, _, kick, call := a.Queues[0].FDs()
+			full := binary.NativeEndian.AppendUint64(nil, 1<<64-2)
+			fd := kick
+			if which == "call" {
+				fd = call
+			}
+			// The n-th time it is too much.
+			block := func() {
+				if err := unix.SetNonblock(fd, false); err != nil {
+					t.Fatal(err)
+				}
+				if which == "call" {
+					p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+					if n, _ := unix.Poll(p, 0); n == 1 {
+						_, _ = unix.Write(fd, full)
+					}
+				}
+				a.Queues[0].Send(frame(1, 100))
+			}
+			block()
+			time.Sleep(20 * time.Millisecond) // the thread sleeps and wakes
+			a.Queues[0].Send(frame(2, 100))
+			numbered(t, l.in[0].Queues[0], l.in[1].Queues[0], 1000, 1)
+			if f := l.ports[0].dev.Info().Fault; f != "" {
+				t.Errorf("stopped at the first time: %s", f)
+			}
+			eventually(t, "the port has a fault", func() bool {
+				block()
+				return strings.Contains(l.ports[0].dev.Info().Fault, "O_NONBLOCK")
+			})
+			numbered(t, l.in[0].Queues[0], l.in[1].Queues[0], 2000, 1)
+			a.Close()
+			b.Close()
+			l.alive()
+		})
+	}
+}
