@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/gvswitch/gvswitch/test/guest"
 	"github.com/gvswitch/gvswitch/test/peers"
-	"github.com/gvswitch/gvswitch/test/proc"
 )
 
 // iperf is the table of the source system's "userspace TSO" page: what TCP comes
@@ -57,25 +55,6 @@ var paths = []struct {
 	{"host (bridge port) to VM, IPv4", local, guest0, 0},
 }
 
-// here is this machine as a place to run programs.
-type here struct{ wrap []string }
-
-func (h here) command(command string) []string { return append(h.wrap, "sh", "-c", command) }
-
-func (h here) Run(ctx context.Context, command string) (string, error) {
-	args := h.command(command)
-	return proc.Run(ctx, args[0], args[1:]...)
-}
-
-func (h here) Background(_ context.Context, command string) (func(), error) {
-	args := h.command(command)
-	p, err := proc.Start(exec.Command(args[0], args[1:]...))
-	if err != nil {
-		return nil, err
-	}
-	return p.Kill, nil
-}
-
 func (b *bench) rates(ctx context.Context, hosts [4]peers.Host) ([]float64, error) {
 	var rates []float64
 	for _, p := range paths {
@@ -120,7 +99,7 @@ func (b *bench) gvIperf(ctx context.Context) ([]float64, error) {
 	if err := ns.AddAddrs(ctx, "eth0", addrs[netns][0]+"/24", addrs[netns][1]+"/64"); err != nil {
 		return nil, err
 	}
-	host := here{}
+	host := g.ns
 	if _, err := host.Run(ctx, "ip link set br0 up && ip addr add "+addrs[local][0]+"/24 dev br0"); err != nil {
 		return nil, err
 	}
@@ -155,7 +134,7 @@ func (b *bench) ovsIperf(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	defer ns.Remove()
-	inside := here{wrap: []string{"ip", "netns", "exec", o.Netns().Name}}
+	inside := o.Netns()
 	if _, err := inside.Run(ctx, "ip link add gvbench0 type veth peer name eth0 netns "+ns.Name+" && ip link set gvbench0 up"); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -36,10 +35,11 @@ func (b *bench) contenders(settings ...string) []contender {
 	}
 }
 
-// gv is a gvswitchd with folders of its own.
+// gv is a gvswitchd with folders and a network namespace of its own.
 type gv struct {
 	b   *bench
 	dir string
+	ns  *peers.Netns
 	p   *proc.Process
 }
 
@@ -51,7 +51,11 @@ func (b *bench) startGV(ctx context.Context, settings ...string) (*gv, error) {
 		return nil, err
 	}
 	g := &gv{b: b, dir: dir}
+	if g.ns, err = peers.NewNetns(ctx, "gv"); err != nil {
+		return nil, err
+	}
 	if err := g.launch(ctx); err != nil {
+		g.stop()
 		return nil, err
 	}
 	set := []string{"add-br", "br0"}
@@ -69,7 +73,7 @@ func (b *bench) startGV(ctx context.Context, settings ...string) (*gv, error) {
 }
 
 func (g *gv) launch(ctx context.Context) (err error) {
-	g.p, err = proc.Start(exec.Command(filepath.Join(g.b.bin, "gvswitchd"), "--run-dir", g.dir, "--state-dir", g.dir))
+	g.p, err = proc.Start(g.ns.Wrap(filepath.Join(g.b.bin, "gvswitchd"), "--run-dir", g.dir, "--state-dir", g.dir))
 	if err != nil {
 		return err
 	}
@@ -93,7 +97,10 @@ func (g *gv) vhost(ctx context.Context, name string) (string, error) {
 }
 
 func (g *gv) stop() {
-	_ = g.p.Stop(10 * time.Second)
+	if g.p != nil {
+		_ = g.p.Stop(10 * time.Second)
+	}
+	g.ns.Remove()
 	_ = os.RemoveAll(g.dir)
 }
 
