@@ -50,7 +50,14 @@ fuzz() {
     return $bad
 }
 
-system() { go test -p 1 -count=1 -timeout 60m -tags="$tags" ./test/...; }
+system() {
+    local limit=60m bad=0
+    [ -z "$tags" ] || limit=8h
+    go test -p 1 -count=1 -timeout $limit -tags="$tags" ./test/... || bad=1
+    # again with a daemon that checks itself
+    [ -z "$tags" ] || GVSWITCH_E2E_RACE=1 go test -count=1 -timeout $limit ./test/e2e || bad=1
+    return $bad
+}
 
 failed=
 for step in ${*:-vet lint unit race purego fuzz system}; do

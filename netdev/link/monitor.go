@@ -41,8 +41,8 @@ type Watcher struct {
 	index int
 }
 
-func newMonitor(fd int) (*monitor, error) {
-	s, err := nl.SubscribeAt(netns.NsHandle(fd), netns.None(), unix.NETLINK_ROUTE, unix.RTNLGRP_LINK)
+func newMonitor(ns netns.NsHandle) (*monitor, error) {
+	s, err := nl.SubscribeAt(ns, netns.None(), unix.NETLINK_ROUTE, unix.RTNLGRP_LINK)
 	if err != nil {
 		return nil, err
 	}

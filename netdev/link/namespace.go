@@ -22,6 +22,7 @@ type Namespace struct {
 	text   string // as the operator wrote it, "" for the switch's own
 	key    nsKey
 	fd     int
+	own    bool // the one that the process is in: no need, and no right, to enter it
 	handle *netlink.Handle
 	mon    *monitor
 	refs   int // guarded by shared.mu
@@ -71,12 +72,19 @@ func Acquire(s string) (*Namespace, error) {
 		n.refs++
 		return n, nil
 	}
-	n := &Namespace{text: s, key: key, fd: fd, refs: 1}
-	if n.handle, err = netlink.NewHandleAt(netns.NsHandle(fd), unix.NETLINK_ROUTE); err != nil {
+	n := &Namespace{text: s, key: key, fd: fd, own: isOwn(key), refs: 1}
+	if !n.own {
+		// Package netlink's error would not say that it is one of permission.
+		if err := n.Do(func() error { return nil }); err != nil {
+			_ = unix.Close(fd)
+			return nil, err
+		}
+	}
+	if n.handle, err = netlink.NewHandleAt(n.nsHandle(), unix.NETLINK_ROUTE); err != nil {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("network namespace %q: netlink: %w", s, err)
 	}
-	if n.mon, err = newMonitor(fd); err != nil {
+	if n.mon, err = newMonitor(n.nsHandle()); err != nil {
 		n.handle.Close()
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("network namespace %q: netlink events: %w", s, err)
@@ -118,6 +126,22 @@ func (n *Namespace) Release() {
 	}
 }
 
+// isOwn tells whether a namespace is the one that the process is in.
+func isOwn(key nsKey) bool {
+	var st unix.Stat_t
+	err := unix.Stat("/proc/self/ns/net", &st)
+	return err == nil && key == nsKey{st.Dev, st.Ino}
+}
+
+// nsHandle is the namespace for package netlink, which enters any that it is given:
+// that takes CAP_SYS_ADMIN, which the process may lack.
+func (n *Namespace) nsHandle() netns.NsHandle {
+	if n.own {
+		return netns.None()
+	}
+	return netns.NsHandle(n.fd)
+}
+
 // FD is the namespace's descriptor, good until Release.
 func (n *Namespace) FD() int { return n.fd }
 
@@ -127,6 +151,9 @@ func (n *Namespace) String() string { return n.text }
 // Do calls f on a thread that is in the namespace: sockets that f makes belong to
 // it for ever.
 func (n *Namespace) Do(f func() error) error {
+	if n.own {
+		return f()
+	}
 	done := make(chan error)
 	go func() {
 		// Unlocked only after the way back worked; otherwise the thread dies with

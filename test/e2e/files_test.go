@@ -15,7 +15,7 @@ import (
 // nothing.
 func startDaemon(t *testing.T, s *Switch) *proc.Process {
 	t.Helper()
-	p, err := proc.Start(s.Netns.Wrap(filepath.Join(binDir, "gvswitchd"), s.command()...))
+	p, err := proc.Start(s.command())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,6 +27,9 @@ type Options struct {
 	DB    string       // the --db argument; the embedded server when empty
 	Netns *peers.Netns // where it runs; a namespace of its own when nil
 	Args  []string     // more arguments
+	Env   []string     // more of its environment
+	User  int          // the user id it runs as; root when 0
+	Caps  []string     // the capabilities of that user: "net_admin"
 }
 
 // Switch is a gvswitchd of the test's own. It is used from the test's goroutine.
@@ -57,6 +61,12 @@ func NewSwitch(t testing.TB, opts Options) *Switch {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.Chown(d, opts.User, opts.User); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	s.Start()
 	t.Cleanup(s.finish)
@@ -64,12 +74,26 @@ func NewSwitch(t testing.TB, opts Options) *Switch {
 }
 
 // command is the daemon's command line.
-func (s *Switch) command() []string {
-	args := []string{"--run-dir", s.RunDir, "--state-dir", s.StateDir}
+func (s *Switch) command() *exec.Cmd {
+	args := []string{filepath.Join(binDir, "gvswitchd"), "--run-dir", s.RunDir, "--state-dir", s.StateDir}
+	if s.opts.User != 0 {
+		id := strconv.Itoa(s.opts.User)
+		caps := "-all"
+		for _, c := range s.opts.Caps {
+			caps += ",+" + c
+		}
+		args = append([]string{
+			"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups",
+			"--inh-caps=" + caps, "--ambient-caps=" + caps, "--bounding-set=" + caps,
+		}, args...)
+	}
 	if s.opts.DB != "" {
 		args = append(args, "--db", s.opts.DB)
 	}
-	return append(args, s.opts.Args...)
+	args = append(args, s.opts.Args...)
+	cmd := s.Netns.Wrap(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), s.opts.Env...)
+	return cmd
 }
 
 // Start starts the daemon, again after Stop or Kill, and returns when it answers.
@@ -79,7 +103,7 @@ func (s *Switch) Start() {
 		s.logs = append(s.logs, s.proc)
 	}
 	var err error
-	if s.proc, err = proc.Start(s.Netns.Wrap(filepath.Join(binDir, "gvswitchd"), s.command()...)); err != nil {
+	if s.proc, err = proc.Start(s.command()); err != nil {
 		s.t.Fatal(err)
 	}
 	var last error
