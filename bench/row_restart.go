@@ -28,7 +28,7 @@ func (b *bench) restart(ctx context.Context) (table, error) {
 		return t, err
 	}
 	defer ns.Remove()
-	if _, err := g.ns.Run(ctx, "ip link add gvbench0 type veth peer name eth0 netns "+ns.Name); err != nil {
+	if _, err := g.ns.Run(ctx, "ip link add gvbench0 type veth peer name eth0 netns "+ns.Name+" && ip link set gvbench0 up"); err != nil {
 		return t, err
 	}
 	if _, err := g.ctl(ctx, "add-port", "br0", "gvbench0"); err != nil {
