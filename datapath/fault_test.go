@@ -10,6 +10,7 @@ import (
 
 	"github.com/gvswitch/gvswitch/internal/checksum"
 	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/packet"
 )
 
@@ -163,6 +164,80 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+// A flood whose heads need more room than there is sends in the middle of a burst. A
+// fault there finds every packet counted once, whatever was done with it so far;
+// newSwitch's cleanup draws up the account.
+func TestFaultMidFlood(t *testing.T) {
+	for _, sends := range []int{1, 2, 3} { // the call that faults
+		d, b := newSwitch(t)
+		stopped := make(chan string, 10)
+		d.OnPortFault(func(p *Port, _ string) { stopped <- p.Name() })
+		s := newShared(t)
+		in, out := newFake(t, 1), newFake(t, 1)
+		out.owns = s.owns
+		n := 0
+		out.onSend = func() {
+			if n++; n == sends {
+				s.vanish()
+				s.touch()
+			}
+		}
+		plugDev(t, b, "in", trunk, in)
+		plugDev(t, b, "a", PortConfig{Tag: 10, VLANMode: VLANAccess, AdminUp: true}, faulty{out})
+		plugDev(t, b, "b", PortConfig{Tag: 10, VLANMode: VLANAccess, PriorityTags: PriorityAlways, AdminUp: true}, newFake(t, 1))
+		b2 := addBridge(t, d, "br1")
+		for _, p := range []struct {
+			b          *Bridge
+			name, peer string
+		}{{b, "x", "y"}, {b2, "y", "x"}} {
+			if _, err := p.b.AddPort(p.name, PortConfig{Tag: -1, AdminUp: true, Peer: p.peer}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var frames [][]byte
+		for i := range packet.MaxBurst {
+			frames = append(frames, eth(-1, i+1, 0x81, 0, 0, 10))
+		}
+		for range sends { // each of more heads than there is room for
+			in.send(frames...)
+		}
+		if got := next(t, stopped); got != "a" {
+			t.Errorf("stopped %q", got)
+		}
+		settle(t, in)
+		checkConservation(t, d)
+	}
+}
+
+// A list that is sent because it is full, before the burst is over, may fault, too.
+func TestFaultOfFullList(t *testing.T) {
+	th := &thread{d: &Datapath{}, w: &work{}, burst: new(packet.Burst), dirty: make([]uint16, 1)}
+	th.stats.init()
+	o := &txPort{c: &outCounters{}, tc: &threadCounters{}, q: vanishing{}}
+	o.c = &o.tc.out
+	th.tx = []*txPort{o}
+	var in inCounters
+	func() {
+		defer func() { _ = recover() }()
+		for range listCap {
+			in.copies.Add(1)
+			th.push(o, 0)
+		}
+	}()
+	th.writeOff(nil)
+	if made, bound := in.copies.Load(), o.c.copies.Load(); made != bound || made == listCap {
+		t.Errorf("%d copies made, %d bound", made, bound)
+	}
+	if n := o.c.unaccounted(); n != 0 {
+		t.Errorf("%d unaccounted for", n)
+	}
+}
+
+// vanishing is a tx queue whose memory has gone.
+type vanishing struct{ netdev.TxQueue }
+
+func (vanishing) Send(*packet.Burst, []uint16, *netdev.TxStats) { panic("memory vanished") }
 
 // A device that was faulted and has a peer again works again.
 func TestFaultAndReturn(t *testing.T) {

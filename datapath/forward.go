@@ -192,14 +192,9 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 		if o == v || !o.carries(d.vid) || v.protected && o.protected {
 			continue
 		}
-		if n == 0 {
-			in.forwarded.Add(1)
-		}
-		n++
-		in.copies.Add(1)
 		out := t.tx[id]
 		act := o.encap(&d)
-		j := i
+		j, why := i, packet.DropNone
 		if op := act.op(); op != opNone {
 			h := &heads[op<<1&7]
 			if act.arg() != 0 {
@@ -207,27 +202,38 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 			}
 			if *h == 0 {
 				if j = t.clone(i, hi, 0); j < 0 {
-					out.lose(packet.NoMemory, 1)
-					continue
+					why = packet.NoMemory
+				} else {
+					hi = j
+					if t.edit(j, act) {
+						*h = j + 1
+					} else {
+						why = packet.NoRoom
+					}
 				}
-				hi = j
-				if !t.edit(j, act) {
-					out.lose(packet.NoRoom, 1)
-					continue
-				}
-				*h = j + 1
 			}
 			j = *h - 1
 		}
-		if o.peer == nil {
+		if o.peer != nil && why == packet.DropNone {
+			if j = t.clone(j, hi, behindPatch); j < 0 { // the other bridge may change it
+				why = packet.NoMemory
+			}
+		}
+		// A clone may have sent what was on the lists and met a fault there, so only
+		// now is the copy counted; what follows counts it for out before anything else.
+		if n == 0 {
+			in.forwarded.Add(1)
+		}
+		n++
+		in.copies.Add(1)
+		switch {
+		case why != packet.DropNone:
+			out.lose(why, 1)
+		case o.peer == nil:
 			t.push(out, j)
-			continue
+		default:
+			t.patch(j, out, depth)
 		}
-		if j = t.clone(j, hi, behindPatch); j < 0 { // the other bridge may change it
-			out.lose(packet.NoMemory, 1)
-			continue
-		}
-		t.patch(j, out, depth)
 	}
 	if n == 0 {
 		in.drops[packet.NoOutput].Add(1)

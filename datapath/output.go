@@ -37,15 +37,17 @@ func (o *txPort) lose(r packet.DropReason, n uint64) {
 	o.c.Drops[r].Add(n)
 }
 
-// push puts packet i on o's list.
+// push puts packet i on o's list, and sends the list if it has no room for a burst
+// any more. It sends last: whoever calls has counted the packet, so a fault
+// in sending must find it on the list.
 func (t *thread) push(o *txPort, i int) {
-	if o.n >= listCap-packet.MaxBurst {
-		t.flushPort(o)
-	}
 	o.list[o.n&(listCap-1)] = uint16(i)
 	o.n++
 	if !o.listed {
 		t.list(o)
+	}
+	if o.n >= listCap-packet.MaxBurst {
+		t.flushPort(o)
 	}
 }
 
