@@ -53,7 +53,7 @@ fmt: ## format the source
 .PHONY: bench
 bench: ## gvswitch and OVS-DPDK in turn; writes docs/performance.md
 	test/deps.sh bench
-	go run ./bench
+	go run ./bench -out docs/performance.md
 
 .PHONY: demo
 demo: ## two guests, a namespace, a tap and the host on one bridge

@@ -4,8 +4,8 @@
 # usage: deps.sh test|demo|bench
 #
 # Debian packages; for the tests and the benchmark 2 MB hugepages for DPDK's
-# programs ($HUGEPAGES overrides how many; gvswitch itself uses none); for the
-# tests Debian's cloud kernel for QEMU, unpacked into $GVSWITCH_TEST_CACHE and
+# programs ($HUGEPAGES overrides how many; gvswitch itself uses none) and
+# Debian's cloud kernel for QEMU, unpacked into $GVSWITCH_TEST_CACHE and
 # not installed. Needs root. Does nothing, quickly, the second time.
 set -euo pipefail
 
@@ -15,7 +15,7 @@ ovs="openvswitch-switch openvswitch-switch-dpdk dpdk"
 case ${1:-} in
 demo)  packages=$guests pages=0;;
 test)  packages="$guests $ovs qemu-system-x86 gcc libc6-dev" pages=1024;;
-bench) packages="$ovs dpdk-dev libdpdk-dev pkg-config gcc libc6-dev iproute2" pages=1800;;
+bench) packages="$guests $ovs qemu-system-x86 dpdk-dev libdpdk-dev pkg-config gcc libc6-dev" pages=1024;;
 *)     sed -n '2,/^set /{/^#/s/^# \?//p}' "$0" >&2; exit 2;;
 esac
 
@@ -60,7 +60,7 @@ if [ -n "$missing" ]; then
     quietly apt-get -qq -y --no-install-recommends -o DPkg::Lock::Timeout=600 install $missing
 fi
 
-if [ "$1" = test ] && ! ls "$cache"/kernel/boot/vmlinuz-* >/dev/null 2>&1; then
+if [ "$1" != demo ] && ! ls "$cache"/kernel/boot/vmlinuz-* >/dev/null 2>&1; then
     echo "unpacking a kernel for QEMU guests into $cache"
     update
     work=$(mktemp -d)
