@@ -19,7 +19,7 @@ func Providers() map[desired.Kind]netdev.OpenFunc {
 	return map[desired.Kind]netdev.OpenFunc{
 		desired.VhostServer: vhostuser.OpenServer,
 		desired.VhostClient: vhostuser.OpenClient,
-		desired.Internal:    privileged(tap.Open),
+		desired.Internal:    privileged(tap.OpenInternal),
 		desired.Tap:         privileged(tap.Open),
 		desired.System:      privileged(afpacket.Open),
 		desired.Veth:        privileged(veth.Open),

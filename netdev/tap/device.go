@@ -18,11 +18,12 @@ import (
 type Device struct {
 	name      string
 	options   map[string]string
+	up        bool // the switch sets the device up
 	host      netdev.Host
 	ns        *link.Namespace
 	watch     *link.Watcher
 	unreserve func()
-	mtu       atomic.Uint32
+	gate      gate
 
 	info   atomic.Pointer[netdev.Info]
 	queues atomic.Pointer[queues] // nil while there is no tap
@@ -37,19 +38,29 @@ type Device struct {
 	moved    bool // others have moved the tap to another namespace
 }
 
-var _ netdev.OpenFunc = Open
+var _, _ netdev.OpenFunc = Open, OpenInternal
 
-// Open makes the tap of that name. For type "internal" the name is the bridge's.
-// Options:
+// Open makes the tap of that name and sets it up. Options:
 //
 //	netns  the namespace to make it in: a name, a process id or a path
 func Open(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
-	netns, settings, err := parse(name, o)
+	return open(name, true, o, h)
+}
+
+// OpenInternal makes an internal port: as Open, but the device stays down until
+// the operator sets it up, as in Open vSwitch. Nobody asked for the host to be
+// in the bridge's network, and a guest's router advertisement would put it there.
+func OpenInternal(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
+	return open(name, false, o, h)
+}
+
+func open(name string, up bool, o netdev.Options, h netdev.Host) (netdev.Device, error) {
+	netns, settings, err := parse(name, up, o)
 	if err != nil {
 		return nil, err
 	}
 	d := &Device{
-		name: name, options: maps.Clone(o.Map), host: h, settings: settings,
+		name: name, options: maps.Clone(o.Map), up: up, host: h, settings: settings,
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if d.ns, err = link.Acquire(netns); err != nil {
@@ -68,7 +79,7 @@ func Open(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
 	return d, nil
 }
 
-func parse(name string, o netdev.Options) (netns string, s link.Settings, err error) {
+func parse(name string, up bool, o netdev.Options) (netns string, s link.Settings, err error) {
 	if err := netdev.CheckIfName(name); err != nil {
 		return "", s, err
 	}
@@ -77,13 +88,13 @@ func parse(name string, o netdev.Options) (netns string, s link.Settings, err er
 	if err := r.Done(); err != nil {
 		return "", s, err
 	}
-	s, err = link.SettingsOf(name, o, true)
+	s, err = link.SettingsOf(name, o, up)
 	return netns, s, err
 }
 
 // attach opens the tap and brings it to the port's settings.
 func (d *Device) attach() error {
-	q, err := openQueues(d.ns, d.name, &d.mtu)
+	q, err := openQueues(d.ns, d.name, &d.gate)
 	if err != nil {
 		return err
 	}
@@ -95,7 +106,7 @@ func (d *Device) attach() error {
 	}
 	d.watch.Follow(d.state.Index)
 	d.hardware, d.moved = d.ns.Hardware(d.name), false
-	d.mtu.Store(uint32(d.state.MTU))
+	d.gate.set(d.state, false)
 	d.queues.Store(q)
 	return nil
 }
@@ -117,7 +128,7 @@ func (d *Device) Queues() ([]netdev.RxQueue, []netdev.TxQueue) {
 
 // Adjust implements netdev.Adjuster: MTU and MAC address change at once.
 func (d *Device) Adjust(o netdev.Options) error {
-	_, s, err := parse(d.name, o)
+	_, s, err := parse(d.name, d.up, o)
 	if err != nil {
 		return err
 	}
@@ -207,7 +218,7 @@ func (d *Device) seen(st link.State, ns *link.Namespace, name string) {
 	if !reflect.DeepEqual(st, d.state) {
 		d.state, d.hardware = st, ns.Hardware(name)
 	}
-	d.mtu.Store(uint32(st.MTU))
+	d.gate.set(st, d.moved)
 }
 
 // announce publishes what changed, if anything did.

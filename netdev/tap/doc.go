@@ -4,7 +4,8 @@
 //
 // The device is made at Open and goes with Close, unless it was there before and is
 // persistent, such as one that libvirt made: then it is used and left. An internal
-// port is the bridge's own place in the host, under the bridge's name.
+// port is the bridge's own place in the host, under the bridge's name; it is down until
+// the operator sets it up.
 //
 // Each frame costs a system call either way, so the queue is read only when the helper
 // of package ready has seen something come. Frames carry a virtio net header of

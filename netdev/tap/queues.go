@@ -3,7 +3,6 @@ package tap
 import (
 	"errors"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/netdev"
@@ -26,7 +25,7 @@ type queues struct {
 }
 
 // openQueues opens the tap and makes its queues.
-func openQueues(ns *link.Namespace, name string, mtu *atomic.Uint32) (*queues, error) {
+func openQueues(ns *link.Namespace, name string, g *gate) (*queues, error) {
 	f, err := openFile(ns, name)
 	if err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func openQueues(ns *link.Namespace, name string, mtu *atomic.Uint32) (*queues, e
 	}
 	q.rxs = []netdev.RxQueue{&rxQueue{fd: f.fd, word: q.word, tails: q.room}}
 	for range min(runtime.NumCPU(), maxTx) {
-		q.txs = append(q.txs, &txQueue{fd: f.fd, mtu: mtu})
+		q.txs = append(q.txs, &txQueue{fd: f.fd, gate: g})
 	}
 	return q, nil
 }

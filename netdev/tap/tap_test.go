@@ -3,6 +3,7 @@ package tap_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -156,7 +157,7 @@ func TestSettings(t *testing.T) {
 	netdevtest.IP(t, "-n "+ns+" link set br0 down")
 	netdevtest.Eventually(t, patience, "the link down", func() bool { return !d.Info().Link })
 	p.Send(netdevtest.Offload{}, netdevtest.Frame(60, 1))
-	if p.TxSt.Drops[packet.TxNotReady].Load() != 1 {
+	if p.TxSt.Drops[packet.PortDown].Load() != 1 {
 		t.Error("sent to a device that is down")
 	}
 	o.Map = map[string]string{"netns": ns, "x": "y"}
@@ -167,6 +168,52 @@ func TestSettings(t *testing.T) {
 	if err := d.(netdev.Adjuster).Adjust(o); !errors.Is(err, netdev.ErrReopen) {
 		t.Error(err)
 	}
+}
+
+// An internal port is down until the operator sets it up, and neither settings nor
+// its being made anew change that.
+func TestInternal(t *testing.T) {
+	ns := netdevtest.Netns(t)
+	d := netdevtest.Open(t, tap.OpenInternal, "br0", options(ns), &netdevtest.Host{})
+	p := netdevtest.NewPort(d)
+	is := func(want bool) {
+		t.Helper()
+		netdevtest.Eventually(t, patience, fmt.Sprintf("link %v", want), func() bool { return d.Info().Link == want })
+		state := map[bool]string{false: "down", true: "up"}[want]
+		if got := d.Info().Status["admin_state"]; got != state {
+			t.Errorf("admin_state %s, want %s", got, state)
+		}
+		if s := netdevtest.IP(t, "-n "+ns+" link show br0"); strings.Contains(s, ",UP") != want {
+			t.Errorf("want %s: %s", state, s)
+		}
+	}
+	is(false)
+	p.Send(netdevtest.Offload{}, netdevtest.Frame(60, 1), netdevtest.Frame(60, 1))
+	if n := p.TxSt.Drops[packet.PortDown].Load(); n != 2 || p.TxSt.Packets.Load() != 0 {
+		t.Errorf("%d lost as port_down, %d sent", n, p.TxSt.Packets.Load())
+	}
+	o := options(ns)
+	o.MTU, o.MAC = 1400, "02:00:00:00:00:57"
+	if err := d.(netdev.Adjuster).Adjust(o); err != nil {
+		t.Fatal(err)
+	}
+	is(false)
+	netdevtest.IP(t, "-n "+ns+" link set br0 up")
+	is(true)
+	frames(t, d, ns, "br0")
+	p.Send(netdevtest.Offload{}, netdevtest.Frame(60, 1))
+	if p.TxSt.Packets.Load() != 1 {
+		t.Error("nothing sent to a device that is up")
+	}
+	o.MTU = 1300
+	if err := d.(netdev.Adjuster).Adjust(o); err != nil {
+		t.Fatal(err)
+	}
+	is(true)
+	index := d.Info().IfIndex
+	netdevtest.IP(t, "-n "+ns+" link del br0")
+	netdevtest.Eventually(t, patience, "another device", func() bool { i := d.Info().IfIndex; return i != 0 && i != index })
+	is(false)
 }
 
 // What earlier or other users of a tap did to it (B72, B73).

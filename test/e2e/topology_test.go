@@ -125,12 +125,17 @@ func TestMovedDevices(t *testing.T) {
 	}
 }
 
-// addInternal gives the bridge's own port addresses, in the switch's namespace.
+// addInternal sets the bridge's own port up, which it is not by itself, and gives it
+// addresses, in the switch's namespace.
 func addInternal(t *testing.T, s *Switch, n int) station {
 	t.Helper()
+	if state := s.Ctl("get", "Interface", "br0", "admin_state", "link_state"); state != "down\ndown\n" {
+		t.Errorf("an internal port that nobody set up is %q", state)
+	}
 	ip, ip6 := addrs(n)
 	if err := s.Netns.AddAddrs(context.Background(), "br0", ip, ip6); err != nil {
 		t.Fatal(err)
 	}
+	s.Ctl("--timeout=10", "wait-until", "Interface", "br0", "admin_state=up", "link_state=up")
 	return newStation("br0", n, s.Netns)
 }
