@@ -31,9 +31,8 @@ func TestNotify(t *testing.T) {
 		}
 	}
 	told("READY=1")
-	s.Signal(syscall.SIGTERM)
-	told("STOPPING=1")
 	s.Stop()
+	told("STOPPING=1")
 	s.Start()
 }
 
