@@ -403,7 +403,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%q %s=%q: %v, want %q", c.name, c.key, c.value, err, c.want)
 		}
 	}
-	if after := netdevtest.FDs(t); after != before {
+	if after := netdevtest.FDs(t); after > before {
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
