@@ -58,12 +58,17 @@ func (p *port) openDevice(next spec) error {
 	return p.attach()
 }
 
-// attach gives the device to the datapath, if the port is there already.
+// attach gives the device to the datapath, if the port is there already. A device that
+// is not taken is closed: the next apply would think that it works.
 func (p *port) attach() error {
 	if p.dp == nil {
 		return nil
 	}
-	return p.dp.Attach(p.dev)
+	err := p.dp.Attach(p.dev)
+	if err != nil {
+		p.closeDevice()
+	}
+	return err
 }
 
 // replace opens the new device before it closes the old one.
@@ -74,8 +79,11 @@ func (p *port) replace(next spec) error {
 	}
 	p.closeDevice()
 	p.dev, p.spec = dev, next
+	if err := p.attach(); err != nil {
+		return err
+	}
 	p.log.Info("device replaced")
-	return p.attach()
+	return nil
 }
 
 // replaceInPlace closes the old device first, since both would have something that only one can have, and takes it up again if the new one

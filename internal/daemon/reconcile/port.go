@@ -151,6 +151,7 @@ func (p *port) plug(want *desired.Port) error {
 	p.cfg.OFPort = dp.OFPort()
 	if p.dev != nil {
 		if err := dp.Attach(p.dev); err != nil {
+			p.unplug() // or the next apply would find all as it should be
 			return err
 		}
 		p.link = p.dev.Info().Link

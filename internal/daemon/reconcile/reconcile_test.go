@@ -162,6 +162,85 @@ func (b *bench) directory() string {
 	return out.String()
 }
 
+// A device that the datapath does not take is an error until it does, whether its port
+// is new or was there.
+func TestRetryOfAttach(t *testing.T) {
+	b := newBench(t)
+	defer b.dp.Close()
+	var taken *fakeDevice // given out again, though a port has it
+	providers := b.world.providers()
+	ordinary := providers[desired.Dummy]
+	providers[desired.Dummy] = func(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
+		if taken != nil && name == "b" {
+			return lent{taken}, nil
+		}
+		return ordinary(name, o, h)
+	}
+	b.rec = reconcile.New(reconcile.Config{
+		Datapath: b.dp, Providers: providers, RunDir: "/run/gv", Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return b.now },
+	})
+	defer b.rec.Close()
+	lender, err := ordinary("other", netdev.Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(text string) string {
+		t.Helper()
+		rows, err := rowtest.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.rec.Apply(desired.Read(rows, desired.Env{RunDir: "/run/gv"}))
+		for _, i := range b.rec.Results().Interfaces {
+			if i.Name == "b" {
+				return i.Error
+			}
+		}
+		t.Fatal("no interface b")
+		return ""
+	}
+	// The lender's device is another port's.
+	apply("bridge br0\nport b / type=dummy")
+	p, err := b.dp.Bridges()[0].AddPort("holder", datapath.PortConfig{Tag: -1, OFPort: 900})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(lent{lender.(*fakeDevice)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []struct{ what, before string }{
+		{"a new port", "bridge br0"},
+		{"a port with another device", "bridge br0\nport b / type=dummy options:size=1"},
+	} {
+		taken = nil
+		if way.before == "bridge br0" {
+			rows, _ := rowtest.Parse(way.before)
+			b.rec.Apply(desired.Read(rows, desired.Env{RunDir: "/run/gv"}))
+		} else if msg := apply(way.before); msg != "" {
+			t.Fatal(msg)
+		}
+		taken = lender.(*fakeDevice)
+		for range 3 {
+			if msg := apply("bridge br0\nport b / type=dummy"); !strings.Contains(msg, "belongs to port") {
+				t.Errorf("%s: error %q", way.what, msg)
+			}
+			b.now = b.now.Add(time.Minute)
+		}
+		taken = nil
+		if msg := apply("bridge br0\nport b / type=dummy"); msg != "" {
+			t.Errorf("%s: error %q when all is well", way.what, msg)
+		}
+	}
+	p.Detach()
+	p.Remove()
+	_ = lender.Close()
+}
+
+// lent is a device that belongs to somebody else.
+type lent struct{ *fakeDevice }
+
+func (lent) Close() error { return nil }
+
 // A port that failed and then became part of something that is refused as a whole is not due for ever: that would be a busy loop.
 func TestRetryOfRefused(t *testing.T) {
 	b := newBench(t)
