@@ -152,6 +152,7 @@ func (p *port) plug(want *desired.Port) error {
 	if p.dev != nil {
 		if err := dp.Attach(p.dev); err != nil {
 			p.unplug() // or the next apply would find all as it should be
+			p.closeDevice()
 			return err
 		}
 		p.link = p.dev.Info().Link
