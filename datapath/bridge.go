@@ -43,7 +43,7 @@ func (c *BridgeConfig) check(name string) error {
 func (b *Bridge) Name() string { return b.name }
 
 // Configure changes the bridge's settings. A smaller MAC table evicts as a full
-// one does.
+// one does; one that has no room for the static entries is refused.
 func (b *Bridge) Configure(c BridgeConfig) error {
 	if err := c.check(b.name); err != nil {
 		return err
@@ -54,11 +54,14 @@ func (b *Bridge) Configure(c BridgeConfig) error {
 	if b.gone {
 		return fmt.Errorf("bridge %q: removed", b.name)
 	}
-	old := b.cfg
-	b.cfg = c
-	if old.tableSize() != c.tableSize() {
-		b.table = b.table.resized(c.tableSize(), d.clock.now())
+	if b.cfg.tableSize() != c.tableSize() {
+		table, err := b.table.resized(c.tableSize(), d.clock.now())
+		if err != nil {
+			return fmt.Errorf("bridge %q: %w", b.name, err)
+		}
+		b.table = table
 	}
+	b.cfg = c
 	d.apply()
 	return nil
 }

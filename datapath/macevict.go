@@ -1,6 +1,9 @@
 package datapath
 
-import "sync/atomic"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Each port's learned addresses are a list, the least recently seen first: the
 // head is the next to age, and the next to go when the table is full and the
@@ -91,7 +94,7 @@ func (t *macTable) expire(limit uint32) int {
 			t.mu.unlock()
 			return n
 		}
-		for k := 0; k < 64; k++ { // then let the poll threads have the lock
+		for k := 0; k < slice; k++ { // then let the poll threads have the lock
 			head := t.lists[p].head
 			if head == 0 || int32(valSec(t.slots[2*head-1])-limit) >= 0 {
 				break
@@ -99,7 +102,7 @@ func (t *macTable) expire(limit uint32) int {
 			t.remove(int(head - 1))
 			t.stats.Expired++
 			n++
-			if k == 63 {
+			if k == slice-1 {
 				p-- // go on with this port
 			}
 		}
@@ -107,32 +110,60 @@ func (t *macTable) expire(limit uint32) int {
 	}
 }
 
-// flushPort removes all addresses of a port, or all but static ones.
+// slice is how many slots are looked at, or addresses removed, before the poll threads
+// may have the lock.
+const slice = 64
+
+// flushPort removes all addresses of a port, or all but static ones: those that were
+// there at the call.
 func (t *macTable) flushPort(port uint16, static bool) {
-	t.mu.lock()
-	defer t.mu.unlock()
-	if int(port) < len(t.lists) {
-		for t.lists[port].head != 0 {
-			t.remove(int(t.lists[port].head - 1))
-		}
-	}
-	if t.stats.Static == 0 || !static {
+	t.flushList(int(port))
+	if !static {
 		return
 	}
-	for i := range t.links {
-		if t.slots[2*i] != 0 && valPort(t.slots[2*i+1]) == port {
-			t.remove(i)
+	for i := 0; i < len(t.links); {
+		t.mu.lock()
+		if t.stats.Static == 0 {
+			t.mu.unlock()
+			return
 		}
+		for end := min(i+slice, len(t.links)); i < end; i++ {
+			if t.slots[2*i] != 0 && valPort(t.slots[2*i+1]) == port {
+				t.remove(i)
+			}
+		}
+		t.mu.unlock()
 	}
 }
 
 // flush removes all addresses but static ones.
 func (t *macTable) flush() {
-	t.mu.lock()
-	defer t.mu.unlock()
-	for p := range t.lists {
-		for t.lists[p].head != 0 {
-			t.remove(int(t.lists[p].head - 1))
+	for p := 0; t.flushList(p); p++ {
+		continue
+	}
+}
+
+// flushList removes the learned addresses of a port, unless they are seen meanwhile, and
+// reports whether there is such a port.
+func (t *macTable) flushList(port int) bool {
+	for left := -1; ; {
+		t.mu.lock()
+		if port >= len(t.lists) {
+			t.mu.unlock()
+			return false
+		}
+		l := &t.lists[port]
+		if left < 0 {
+			left = int(l.n)
+		}
+		for k := 0; k < slice && left > 0 && l.head != 0; k++ {
+			t.remove(int(l.head - 1))
+			left--
+		}
+		done := left == 0 || l.head == 0
+		t.mu.unlock()
+		if done {
+			return true
 		}
 	}
 }
@@ -161,34 +192,37 @@ func (t *macTable) del(key uint64) bool {
 }
 
 // resized is a table of another size with the same addresses, or the latest of
-// them; t learns nothing more.
-func (t *macTable) resized(size int, ms int64) *macTable {
-	n := newMACTable(size, t.loss)
+// them and all static ones. It fails if these do not fit; otherwise t learns nothing
+// more. No control code may change t meanwhile.
+func (t *macTable) resized(size int, ms int64) (*macTable, error) {
 	t.mu.lock()
-	defer t.mu.unlock()
+	static, frozen := t.stats.Static, t.frozen
 	t.frozen = true
+	t.mu.unlock()
+	// Poll threads keep off a frozen table, so the lock is not needed to read it.
+	n := newMACTable(size, t.loss)
 	n.lists = make([]list, len(t.lists))
 	for i := range t.links {
 		if t.slots[2*i] != 0 && t.slots[2*i+1]&isStatic != 0 {
 			n.insert(t.slots[2*i], t.slots[2*i+1], ms)
 		}
 	}
+	if n.stats.Static != static {
+		t.mu.lock()
+		t.frozen = frozen
+		t.mu.unlock()
+		return nil, fmt.Errorf("MAC table size %d: no room for its %d static entries", size, static)
+	}
 	for p := range t.lists {
 		for s := t.lists[p].head; s != 0; s = t.links[s-1].next {
 			n.insert(t.slots[2*s-2], t.slots[2*s-1], ms)
 		}
 	}
-	evicted := n.stats.Evicted
+	evicted, lost := n.stats.Evicted, n.stats.NotLearned
 	n.stats = t.stats
 	n.stats.Max = uint64(size)
-	n.stats.Evicted += evicted
-	n.stats.Static = 0
-	for i := range n.links {
-		if n.slots[2*i] != 0 && n.slots[2*i+1]&isStatic != 0 {
-			n.stats.Static++
-		}
-	}
-	return n
+	n.stats.Evicted += evicted + lost
+	return n, nil
 }
 
 // entry is one address, as control code sees it.

@@ -1,6 +1,9 @@
 package datapath
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // B94: a port that shows ten times as many addresses as fit takes no room from
 // others, whose frames are never flooded.
@@ -116,6 +119,97 @@ func TestMACTableModel(t *testing.T) {
 	}
 	if n != m.n {
 		t.Errorf("%d entries in lists, %d in the table", n, m.n)
+	}
+}
+
+// Removing many addresses does not keep poll threads from the lock until it is done.
+func TestMACTableLockInSlices(t *testing.T) {
+	const n, static = 1 << 16, 10
+	for what, work := range map[string]func(m *macTable){
+		"flushPort":        func(m *macTable) { m.flushPort(1, false) },
+		"flushPort static": func(m *macTable) { m.flushPort(1, true) },
+		"flush":            func(m *macTable) { m.flush() },
+		"expire":           func(m *macTable) { m.expire(100) },
+	} {
+		between := false // the lock was had half way
+		for round := 0; round < 50 && !between; round++ {
+			m := newMACTable(2*n, &lossGen{})
+			m.setPorts(4)
+			for i := range n {
+				m.learn(macKey(uint64(2*i+2), 0), 1, 1, 0)
+			}
+			for i := range static {
+				m.setStatic(macKey(uint64(2*i), 7), 2, 0)
+			}
+			done := make(chan bool)
+			go func() {
+				work(m)
+				close(done)
+			}()
+			for left := n + static; left > static; {
+				m.mu.lock()
+				left = m.n
+				m.mu.unlock()
+				between = between || left > static && left < n+static
+			}
+			<-done
+			if m.n != static {
+				t.Errorf("%s left %d, not the %d static ones of another port", what, m.n, static)
+			}
+		}
+		if !between {
+			t.Errorf("%s of %d addresses holds the lock until it is done", what, n)
+		}
+	}
+}
+
+// What is learned again while a port is flushed does not make the flush endless.
+func TestFlushEnds(t *testing.T) {
+	m := newMACTable(1000, &lossGen{})
+	m.setPorts(2)
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for i := uint64(0); ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				m.learn(macKey(2+i%500*2, 0), 1, uint32(i), 0)
+			}
+		}
+	}()
+	for range 100 {
+		m.flush()
+		m.flushPort(1, true)
+	}
+	close(stop)
+	<-stopped
+}
+
+// A table that is too small for the static entries is refused, and the old one goes on
+// learning.
+func TestResizeKeepsStatic(t *testing.T) {
+	_, b := newSwitch(t)
+	p1, d1 := plug(t, b, "p1", trunk)
+	for i := range 20 {
+		if err := b.AddStaticMAC(p1, 5, mac(100+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Configure(BridgeConfig{MACTableSize: 19}); err == nil || !strings.Contains(err.Error(), "MAC table size 19: no room for its 20 static entries") {
+		t.Errorf("%v", err)
+	}
+	d1.send(eth(-1, 1))
+	settle(t, d1)
+	if s := b.MACStats(); s.Current != 21 || s.Static != 20 || s.Max != DefaultMACTableSize {
+		t.Errorf("after a refusal: %+v", s)
+	}
+	if err := b.Configure(BridgeConfig{MACTableSize: 20}); err != nil {
+		t.Error(err)
+	}
+	if s := b.MACStats(); s.Current != 20 || s.Static != 20 || s.Evicted != 1 {
+		t.Errorf("in a smaller table: %+v", s)
 	}
 }
 
