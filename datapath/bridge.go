@@ -55,6 +55,8 @@ func (b *Bridge) Configure(c BridgeConfig) error {
 		return fmt.Errorf("bridge %q: removed", b.name)
 	}
 	if b.cfg.tableSize() != c.tableSize() {
+		d.limitMemory(c.tableSize())
+		defer d.limitMemory(0)
 		table, err := b.table.resized(c.tableSize(), d.clock.now())
 		if err != nil {
 			return fmt.Errorf("bridge %q: %w", b.name, err)
@@ -79,6 +81,7 @@ func (b *Bridge) Remove() {
 	}
 	b.gone = true
 	delete(b.d.bridges, b.name)
+	b.d.limitMemory(0)
 }
 
 // Ports lists the bridge's ports in order of addition.

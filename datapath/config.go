@@ -52,8 +52,8 @@ type ThreadConfig struct {
 const (
 	DefaultMACTableSize = 8192
 	DefaultMACAging     = 300 * time.Second
-	// MaxMACTableSize is the largest table that can be asked for.
-	MaxMACTableSize = 1 << 20
+	// MaxMACTableSize is the largest table that can be asked for. It has 48 MiB.
+	MaxMACTableSize = 1_000_000
 )
 
 // BridgeConfig is the settings of a bridge.

@@ -31,8 +31,9 @@ type Datapath struct {
 	closed  bool
 	gone    totals // what removed ports counted
 
-	events  events
-	control controlLoop
+	events    events
+	control   controlLoop
+	collector *Collector // nil: the collector is the runtime's own
 }
 
 var _ netdev.Host = (*Datapath)(nil)
@@ -88,6 +89,7 @@ func (d *Datapath) AddBridge(name string, c BridgeConfig) (*Bridge, error) {
 	if d.bridges[name] != nil {
 		return nil, fmt.Errorf("bridge %q: exists", name)
 	}
+	d.limitMemory(c.tableSize())
 	b := &Bridge{d: d, name: name, cfg: c, table: newMACTable(c.tableSize(), &d.loss)}
 	d.bridges[name] = b
 	return b, nil

@@ -1,9 +1,11 @@
 package datapath
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,22 +36,48 @@ const (
 
 // Collector is the policy when to collect garbage.
 type Collector struct {
-	quit chan struct{}
-	done chan struct{}
+	base  int64        // limit without tables
+	limit atomic.Int64 // in force
+	quit  chan struct{}
+	done  chan struct{}
 }
 
 // StartCollector takes the garbage collector over: it sets the memory limit to limit
-// bytes and collects when idle says that nothing is going on, or the limit is
-// near.
-func StartCollector(limit int64, idle func() bool) *Collector {
+// bytes beside the MAC tables, which may be larger than all else and are no garbage,
+// and collects when all poll threads sleep, or the limit is near. It is called
+// once.
+func (d *Datapath) StartCollector(limit int64) *Collector {
 	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(limit)
-	c := &Collector{quit: make(chan struct{}), done: make(chan struct{})}
-	go c.run(collectEvery, uint64(limit), idle)
+	c := &Collector{base: limit, quit: make(chan struct{}), done: make(chan struct{})}
+	d.mu.Lock()
+	d.collector = c
+	d.limitMemory(0)
+	d.mu.Unlock()
+	go c.run(collectEvery, d.Idle)
 	return c
 }
 
-func (c *Collector) run(every time.Duration, limit uint64, idle func() bool) {
+// limitMemory sets the memory limit to what it is to be with the tables that there
+// are and one more of so many addresses. d.mu is held.
+func (d *Datapath) limitMemory(size int) {
+	if d.collector == nil {
+		return
+	}
+	tables := macTableBytes(size)
+	for _, b := range d.bridges {
+		tables += macTableBytes(b.table.max)
+	}
+	d.collector.allow(tables)
+}
+
+// allow sets the limit to what it is with so many bytes of tables.
+func (c *Collector) allow(tables int64) {
+	if limit := c.base + tables; c.limit.Swap(limit) != limit {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+func (c *Collector) run(every time.Duration, idle func() bool) {
 	defer close(c.done)
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -70,7 +98,7 @@ func (c *Collector) run(every time.Duration, limit uint64, idle func() bool) {
 		case <-t.C:
 		}
 		heap, total := read()
-		if heap > after+collectGain && (idle() || total > limit/100*collectPart) {
+		if heap > after+collectGain && (idle() || total > uint64(c.limit.Load())/100*collectPart) {
 			runtime.GC()
 			after, _ = read()
 		}
@@ -82,4 +110,5 @@ func (c *Collector) Stop() {
 	close(c.quit)
 	<-c.done
 	debug.SetGCPercent(100)
+	debug.SetMemoryLimit(math.MaxInt64)
 }

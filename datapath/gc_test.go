@@ -25,9 +25,10 @@ func TestCollector(t *testing.T) {
 		}
 	}
 	var idle atomic.Bool
-	run := func(limit uint64) (stop func()) {
+	run := func(limit int64) (stop func()) {
 		c := &Collector{quit: make(chan struct{}), done: make(chan struct{})}
-		go c.run(time.Millisecond, limit, idle.Load)
+		c.limit.Store(limit)
+		go c.run(time.Millisecond, idle.Load)
 		return func() { close(c.quit); <-c.done }
 	}
 	stop := run(1 << 40)
@@ -49,4 +50,43 @@ func TestCollector(t *testing.T) {
 	waste()
 	eventually(t, "a collection near the limit", func() bool { return collections() > before })
 	stop()
+}
+
+// The limit grows with the MAC tables: a large one would leave the collector no room,
+// and it would run without end.
+func TestLimitGrowsWithTables(t *testing.T) {
+	d, b := newSwitch(t)
+	const base = 48 << 20
+	c := d.StartCollector(base)
+	defer c.Stop()
+	limit := func() int64 { return debug.SetMemoryLimit(-1) }
+	want := func(what string, sizes ...int) {
+		t.Helper()
+		sum := int64(base)
+		for _, n := range sizes {
+			sum += macTableBytes(n)
+		}
+		if got := limit(); got != sum {
+			t.Errorf("%s: the limit is %d, want %d", what, got, sum)
+		}
+	}
+	want("at first", DefaultMACTableSize)
+	if err := b.Configure(BridgeConfig{MACTableSize: MaxMACTableSize}); err != nil {
+		t.Fatal(err)
+	}
+	want("with a large table", MaxMACTableSize)
+	if n := len(b.table.slots)*8 + len(b.table.links)*8; int64(n) != macTableBytes(MaxMACTableSize) {
+		t.Errorf("a table of %d bytes is thought to have %d", n, macTableBytes(MaxMACTableSize))
+	}
+	b2, err := d.AddBridge("br1", BridgeConfig{MACTableSize: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("with another bridge", MaxMACTableSize, 100)
+	b2.Remove()
+	want("without it", MaxMACTableSize)
+	if err := b.Configure(BridgeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	want("at last", DefaultMACTableSize)
 }

@@ -51,8 +51,21 @@ func macVal(port uint16, sec uint32) uint64 { return used | uint64(sec)<<16 | ui
 func valPort(v uint64) uint16 { return uint16(v) }
 func valSec(v uint64) uint32  { return uint32(v >> 16) }
 
+// macBuckets is how many buckets a table for so many addresses has: it is at most half
+// full.
+func macBuckets(size int) uint64 { return 1 << bits.Len64(uint64(max(size/2, 4)-1)) }
+
+// macTableBytes is the memory of such a table, 0 for none.
+func macTableBytes(size int) int64 {
+	if size == 0 {
+		return 0
+	}
+	const bucket = 4 * (16 + 8) // slots and links
+	return int64(macBuckets(size)) * bucket
+}
+
 func newMACTable(size int, loss *lossGen) *macTable {
-	buckets := uint64(1) << bits.Len64(uint64(max(size/2, 4)-1)) // at most half full
+	buckets := macBuckets(size)
 	t := &macTable{
 		mask:  buckets - 1,
 		seed:  rand.Uint64(),

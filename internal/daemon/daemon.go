@@ -20,7 +20,8 @@ import (
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
-// memoryLimit is the Go runtime's memory at which it collects garbage whatever the poll threads do; packets and rings are outside it.
+// memoryLimit is the Go runtime's memory at which it collects garbage whatever the poll threads do; packets and rings are outside it, and
+// the datapath adds what its MAC tables take.
 const memoryLimit = 48 << 20
 
 // Config says where the daemon lives and what it works with.
@@ -90,7 +91,7 @@ func (d *daemon) start() (err error) {
 		providers = Providers()
 	}
 	d.dp = datapath.New(datapath.Config{Log: d.cfg.Log.Module("datapath")})
-	d.collect = datapath.StartCollector(memoryLimit, d.dp.Idle)
+	d.collect = d.dp.StartCollector(memoryLimit)
 	d.rec = reconcile.New(reconcile.Config{Datapath: d.dp, Providers: providers, RunDir: run, Log: d.cfg.Log.Module("bridge")})
 	d.loop = newLoop()
 	d.loop.rec, d.loop.env, d.loop.system = d.rec, desired.Env{RunDir: run, CPUs: cpus}, status.System(version.String())
