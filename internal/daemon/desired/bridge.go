@@ -13,7 +13,7 @@ import (
 const (
 	defaultMACTable = 8192
 	minMACTable     = 10
-	maxMACTable     = 1 << 20
+	maxMACTable     = 1_000_000
 
 	defaultMACAging = 300
 	minMACAging     = 15
@@ -31,8 +31,8 @@ func (r *reader) bridge(row Row) *Bridge {
 	}
 	o := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &b.Report}
 	c := &BridgeConfig{
-		MACTableSize: o.integer("mac-table-size", defaultMACTable, minMACTable, maxMACTable),
-		MACAging:     time.Duration(o.integer("mac-aging-time", defaultMACAging, minMACAging, maxMACAging)) * time.Second,
+		MACTableSize: o.forced("mac-table-size", defaultMACTable, minMACTable, maxMACTable),
+		MACAging:     time.Duration(o.forced("mac-aging-time", defaultMACAging, minMACAging, maxMACAging)) * time.Second,
 		ForwardBPDU:  o.boolean("forward-bpdu", false),
 	}
 	if v, ok := o.take("hwaddr"); ok && v != "random" {

@@ -1,9 +1,9 @@
 package desired
 
 import (
+	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 )
@@ -29,24 +29,22 @@ func (o *options) fail(key, value, format string, args ...any) {
 	o.report.fail("%s:%s=%s: %s", o.column, key, value, fmt.Sprintf(format, args...))
 }
 
-// integer takes a number between lo and hi.
-func (o *options) integer(key string, otherwise, lo, hi int) int {
+// forced takes a number and brings it between lo and hi, with a warning.
+func (o *options) forced(key string, otherwise, lo, hi int) int {
 	v, ok := o.take(key)
 	if !ok {
 		return otherwise
 	}
 	n, err := strconv.Atoi(v)
-	switch {
-	case err != nil:
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		o.fail(key, v, "not a number")
-	case n < lo || n > hi && hi != math.MaxInt:
-		o.fail(key, v, "not between %d and %d", lo, hi)
-	case n > hi:
-		o.fail(key, v, "not %d or more", lo)
-	default:
-		return n
+		return otherwise
 	}
-	return otherwise
+	used := min(max(n, lo), hi) // out of the type's range, n is its nearest
+	if used != n || err != nil {
+		o.report.warn("%s:%s=%s: not between %d and %d; %d is used", o.column, key, v, lo, hi, used)
+	}
+	return used
 }
 
 func (o *options) boolean(key string, otherwise bool) bool {
