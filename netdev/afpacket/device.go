@@ -44,7 +44,7 @@ type Device struct {
 	state    link.State // as last seen
 	hardware link.Hardware
 	bound    int    // index of the device that the socket is bound to, 0 if none
-	undoARP  func() // see link.QuietARP; nil if none is bound
+	undoARP  func() // see link.QuietARP; nil if there is nothing to undo
 }
 
 // Maker makes the kernel device of a port that does not only use an existing one.
@@ -165,7 +165,7 @@ func (d *Device) bind(st link.State) error {
 		return fmt.Errorf("%s: promiscuous mode: %w", d.name, err)
 	}
 	hear(d.fd)
-	d.undoARP = d.ns.QuietARP(d.name)
+	d.undoARP = d.ns.QuietARP(d.name, st.Index)
 	d.bound = st.Index
 	d.watch.Follow(st.Index)
 	d.gate.mtu.Store(uint32(st.MTU))
@@ -179,9 +179,18 @@ func (d *Device) unbind() error {
 		return nil
 	}
 	d.gate.open.Store(false)
+	d.hearARP()
 	_ = promiscuous(d.fd, d.bound, false) // it may be gone
 	d.bound = 0
 	return deafen(d.fd)
+}
+
+// hearARP lets the host answer on the device as it did.
+func (d *Device) hearARP() {
+	if d.undoARP != nil {
+		d.undoARP()
+		d.undoARP = nil
+	}
 }
 
 // Info implements netdev.Device.
@@ -239,9 +248,7 @@ func (d *Device) check(o netdev.Options) error {
 func (d *Device) Close() error {
 	close(d.quit)
 	<-d.done
-	if d.bound != 0 {
-		d.undoARP()
-	}
+	d.hearARP() // before the device goes
 	var err error
 	if d.maker != nil {
 		err = d.maker.Remove(d.ns)
@@ -252,6 +259,7 @@ func (d *Device) Close() error {
 // free gives back all that start took, as far as it came.
 func (d *Device) free() error {
 	var errs []error
+	d.hearARP()
 	if d.watch != nil {
 		d.watch.Stop()
 	}

@@ -2,6 +2,7 @@ package afpacket_test
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,9 @@ func TestDeviceRenamedAndMoved(t *testing.T) {
 	if s := netdevtest.IP(t, "-n "+ns+" -d link show other"); !strings.Contains(s, "promiscuity 0") {
 		t.Error("still promiscuous: " + s)
 	}
+	if s := arpIgnore(t, ns, "other"); s != "0" {
+		t.Errorf("still arp_ignore=%s", s)
+	}
 	netdevtest.IP(t, "-n "+ns+" link set other down")
 	netdevtest.IP(t, "-n "+ns+" link set other name v0")
 	netdevtest.IP(t, "-n "+ns+" link set v0 up")
@@ -108,6 +112,49 @@ func TestDeviceRenamedAndMoved(t *testing.T) {
 	netdevtest.IP(t, "-n "+ns+" link set v0 up")
 	netdevtest.Eventually(t, comesBack, "the port back", there)
 	exchangeWith(t, a, b)
+}
+
+// arpIgnore reads the device's setting.
+func arpIgnore(t *testing.T, ns, name string) (s string) {
+	t.Helper()
+	netdevtest.In(t, ns, func() error {
+		b, err := os.ReadFile("/proc/sys/net/ipv4/conf/" + name + "/arp_ignore")
+		s = strings.TrimSpace(string(b))
+		return err
+	})
+	return s
+}
+
+// The host does not answer ARP on a port's device for its other addresses, as long as it
+// is one and nobody wants it otherwise.
+func TestQuietARP(t *testing.T) {
+	ns, _ := pair(t)
+	for _, c := range []struct{ before, during, changed, after string }{
+		{"0", "1", "", "0"},
+		{"2", "2", "", "2"},
+		{"0", "1", "8", "8"},
+	} {
+		set := func(v string) {
+			netdevtest.In(t, ns, func() error { return os.WriteFile("/proc/sys/net/ipv4/conf/v0/arp_ignore", []byte(v), 0) })
+		}
+		set(c.before)
+		d, err := afpacket.Open("v0", options(ns), &netdevtest.Host{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := arpIgnore(t, ns, "v0"); s != c.during {
+			t.Errorf("%+v: %s while it is a port", c, s)
+		}
+		if c.changed != "" {
+			set(c.changed)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s := arpIgnore(t, ns, "v0"); s != c.after {
+			t.Errorf("%+v: %s afterwards", c, s)
+		}
+	}
 }
 
 func exchangeWith(t *testing.T, a, b *netdevtest.Port) {
