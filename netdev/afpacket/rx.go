@@ -22,6 +22,7 @@ type rxQueue struct {
 
 	long     []byte // room for frames that do not fit a slot
 	longUsed int
+	stray    bool // the socket's queue may hold frames of slots that are gone
 }
 
 // longRoom is the memory for long frames of one burst: seven of 64 KiB, or more
@@ -58,6 +59,8 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 	if n == 0 {
 		if q.lent != 0 { // only bad ones
 			q.Release()
+		} else if q.stray {
+			q.drain()
 		}
 		return 0
 	}
@@ -107,19 +110,24 @@ func (q *rxQueue) take(p *packet.Packet, slot uintptr, s uint32) packet.DropReas
 }
 
 // takeLong reads a frame that did not fit its slot from the socket's queue, where
-// such frames wait in the order of their slots.
+// such frames wait in the order of their slots. Once the two are found out of step,
+// long frames are lost until no slot waits; then the queue is emptied, and they are
+// in step again.
 func (q *rxQueue) takeLong(length uint32) (uintptr, packet.DropReason) {
+	if q.stray {
+		return 0, packet.RxError
+	}
 	room := q.long[q.longUsed:][:longest]
 	for range 3 { // a pending error, as after a link went down, comes first, and once
 		n, errno := rawio.Receive(q.fd, room)
 		if errno == unix.ENETDOWN {
 			continue
 		}
-		if errno != 0 {
+		if errno == unix.EAGAIN { // empty: whatever comes is of a later slot
 			return 0, packet.RxError
 		}
-		if uint32(n) != vnet.LegacyLen+length {
-			return 0, packet.RxError
+		if errno != 0 || uint32(n) != vnet.LegacyLen+length {
+			break
 		}
 		if n > len(room) {
 			return 0, packet.RxTooLong
@@ -128,7 +136,20 @@ func (q *rxQueue) takeLong(length uint32) (uintptr, packet.DropReason) {
 		q.longUsed += (n + 63) &^ 63
 		return mem.AddrOf(room) + vnet.LegacyLen, packet.DropNone
 	}
+	q.stray = true
 	return 0, packet.RxError
+}
+
+// drain empties the socket's queue, a burst's worth at a time. No slot waits and none is
+// lent. The kernel queues a frame before it hands over its slot, so it may take
+// one too many: then that slot finds the queue empty.
+func (q *rxQueue) drain() {
+	for range packet.MaxBurst {
+		if _, errno := rawio.Receive(q.fd, q.long[:longest]); errno == unix.EAGAIN {
+			q.stray = false
+			return
+		}
+	}
 }
 
 // restoreTag puts the tag back that the kernel took off the frame (also VID 0).
