@@ -3,11 +3,13 @@ package netdev
 import (
 	"errors"
 	"fmt"
+
+	"golang.org/x/sys/unix"
 )
 
 // MaxIfName is the longest name of a kernel device in bytes (IFNAMSIZ less its
 // terminator).
-const MaxIfName = 15
+const MaxIfName = unix.IFNAMSIZ - 1
 
 // Why a name was refused by CheckIfName.
 var (

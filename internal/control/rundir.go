@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gvswitch/gvswitch/internal/jsonrpc"
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 )
 
 // RunDir is a run directory that this process has to itself: it holds the lock on the pid file in it. Everything that Claim and
@@ -35,8 +36,8 @@ func Claim(dir string) (*RunDir, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("run directory: %w", err)
 	}
-	if n := len(Socket(dir)); n > jsonrpc.MaxSocketPath {
-		return nil, fmt.Errorf("run directory %s: the path of %s in it would have %d bytes, but a unix socket path has at most %d", dir, socketName, n, jsonrpc.MaxSocketPath)
+	if n := len(Socket(dir)); n > unixsock.MaxPath {
+		return nil, fmt.Errorf("run directory %s: the path of %s in it would have %d bytes, but a unix socket path has at most %d", dir, socketName, n, unixsock.MaxPath)
 	}
 	r := &RunDir{path: dir}
 	if err := r.lock(); err != nil {

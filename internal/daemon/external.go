@@ -1,13 +1,13 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 )
 
 // linkDatabase makes db.sock in the run directory lead to an external database's socket, so that whoever knows the run directory finds the
@@ -40,22 +40,12 @@ func linkDatabase(address, runDir string) (string, error) {
 // removeOldSocket takes away a link, or a socket of a daemon that was killed. Another file, or a socket that answers, is an error.
 func removeOldSocket(path string) error {
 	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err == nil && info.Mode().Type() == fs.ModeSymlink {
+		err = os.Remove(path)
+	} else {
+		err = unixsock.RemoveStale(path)
 	}
 	if err != nil {
-		return fmt.Errorf("database socket: %w", err)
-	}
-	switch info.Mode().Type() {
-	case fs.ModeSymlink:
-	case fs.ModeSocket:
-		if c, err := net.Dial("unix", path); err == nil {
-			return errors.Join(fmt.Errorf("database socket %s: another process listens there", path), c.Close())
-		}
-	default:
-		return fmt.Errorf("database socket %s: a file that is no socket is in the way", path)
-	}
-	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("database socket: %w", err)
 	}
 	return nil

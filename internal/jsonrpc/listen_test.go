@@ -45,7 +45,7 @@ func TestListenUnixRefusals(t *testing.T) {
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ListenUnix(file, 0o600, -1); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := ListenUnix(file, 0o600, -1); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("plain file in the way: %v", err)
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "precious" {

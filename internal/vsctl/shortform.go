@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gvswitch/gvswitch/config/ovsdb"
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 )
 
 // The short form of add-port,
@@ -118,8 +121,8 @@ func (r *run) setVhost(name string, ifaces []*row, v vhost) error {
 
 // Limits of the kernel on names (IFNAMSIZ less the final zero) and on socket paths (unix(7), likewise).
 const (
-	maxIfaceName  = 15
-	maxSocketPath = 107
+	maxIfaceName  = unix.IFNAMSIZ - 1
+	maxSocketPath = unixsock.MaxPath
 )
 
 // kernelTypes are the types of interfaces that are, or become, a network device of the kernel under the interface's own name.

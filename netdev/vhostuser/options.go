@@ -11,13 +11,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
 const (
-	// maxSocketPath is the longest path that fits sockaddr_un with its final zero.
-	maxSocketPath = 107
 	// defaultMTU is what a guest is told without an mtu_request, as in OVS.
 	defaultMTU = 1500
 
@@ -129,10 +128,7 @@ func (s *settings) place(name string, server bool, dir string) error {
 	if strings.ContainsRune(s.path, 0) {
 		return fmt.Errorf("socket path %q has a zero byte", s.path)
 	}
-	if n := len(s.path); n > maxSocketPath {
-		return fmt.Errorf("socket path %s has %d bytes, at most %d are possible", s.path, n, maxSocketPath)
-	}
-	return nil
+	return unixsock.CheckPath(s.path)
 }
 
 func number(s string, lo, hi int) (int, error) {

@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 )
 
 const (
-	staleTries = 3
-	staleWait  = 100 * time.Millisecond
+	dyingWait     = 100 * time.Millisecond
+	maxDyingWaits = 3
 )
+
+// dyingWaits counts the waits of all ports for a switch that is about to die.
+var dyingWaits atomic.Int64
 
 // socket is a listening socket and its file.
 type socket struct {
@@ -27,7 +33,7 @@ type socket struct {
 // listen makes the socket. A socket that nobody listens on any more is replaced; nothing else
 // that is in its place is.
 func listen(set *settings) (*socket, error) {
-	if err := removeStale(set.path); err != nil {
+	if err := makeRoom(set.path); err != nil {
 		return nil, err
 	}
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
@@ -87,31 +93,15 @@ func (s *socket) close() error {
 	return err
 }
 
-// removeStale removes what a switch left behind that had no time to.
-func removeStale(path string) error {
-	st, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if st.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("%s exists and is not a socket", path)
-	}
-	for try := 0; ; try++ {
-		c, err := net.Dial("unix", path)
-		switch {
-		case errors.Is(err, unix.ECONNREFUSED):
-			return os.Remove(path)
-		case err != nil:
-			return fmt.Errorf("%s exists, and whether somebody listens cannot be found out: %w", path, err)
+// makeRoom removes what a switch left behind that had no time to. One that was killed a
+// moment ago takes some time to die, which is waited for once in a process's life:
+// the caller has other ports to see to, and tries again.
+func makeRoom(path string) error {
+	for {
+		err := unixsock.RemoveStale(path)
+		if !errors.Is(err, unixsock.ErrInUse) || dyingWaits.Add(1) > maxDyingWaits {
+			return err
 		}
-		_ = c.Close()
-		if try == staleTries {
-			return fmt.Errorf("%s: somebody listens there", path)
-		}
-		// A switch that was killed a moment ago takes some time to die.
-		time.Sleep(staleWait)
+		time.Sleep(dyingWait)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
@@ -91,12 +93,19 @@ func TestBadOptions(t *testing.T) {
 // not; the file goes with the port, but not somebody else's file in its place.
 func TestSocketFile(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, strings.Repeat("x", maxSocketPath-len(dir)-1))
+	path := filepath.Join(dir, strings.Repeat("x", unixsock.MaxPath-len(dir)-1))
 	o := netdev.Options{Map: map[string]string{"vhost-server-path": path, "socket-mode": "0620", "socket-group": "root"}}
 	l := listenUnix(t, path)
-	if d, err := OpenServer("vm", o, noHost{}); err == nil {
-		d.Close()
-		t.Error("took the socket of somebody who listens")
+	dyingWaits.Store(0)
+	for _, want := range []bool{true, false, false} { // only the first waits
+		start := time.Now()
+		if d, err := OpenServer("vm", o, noHost{}); err == nil {
+			d.Close()
+			t.Error("took the socket of somebody who listens")
+		}
+		if waited := time.Since(start) >= maxDyingWaits*dyingWait; waited != want {
+			t.Errorf("waited: %v, want %v", waited, want)
+		}
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close()

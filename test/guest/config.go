@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gvswitch/gvswitch/internal/unixsock"
 )
 
 // Kind is the machine that a guest runs on.
@@ -61,8 +63,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("guest %s: no socket", c.Name)
 	case err != nil:
 		return fmt.Errorf("guest %s: %w", c.Name, err)
-	case len(abs) > 107:
-		return fmt.Errorf("guest %s: socket path %q: longer than 107 bytes", c.Name, abs)
+	case len(abs) > unixsock.MaxPath:
+		return fmt.Errorf("guest %s: socket path %q: longer than %d bytes", c.Name, abs, unixsock.MaxPath)
 	}
 	c.Socket = abs
 	c.Memory = defaulted(c.Memory, memoryMB)
