@@ -126,7 +126,7 @@ const (
 )
 
 // kernelTypes are the types of interfaces that are, or become, a network device of the kernel under the interface's own name.
-var kernelTypes = map[string]bool{"": true, "system": true, "internal": true, "tap": true, "veth": true, "afxdp": true, "afxdp-nonpmd": true}
+var kernelTypes = map[string]bool{"": true, "system": true, "internal": true, "tap": true, "veth": true}
 
 // checkNames finds mistakes in what the commands wrote that the switch would only find later.
 func (r *run) checkNames() error {
