@@ -41,7 +41,7 @@ func RemoveStale(path string) error {
 		return fmt.Errorf("socket: %w", err)
 	}
 	if st.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("socket %s: a file that is not a socket is in the way", path)
+		return fmt.Errorf("%s exists and is not a socket", path)
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {
