@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,9 @@ import (
 // open file, not the process, so it also keeps out a second Open in this one.
 // The file stays behind, as OVS's does: removing it would let two processes
 // lock two files of the same name.
+//
+// It waits for a moment. A process that was killed holds its locks until the kernel has
+// taken down its memory and closed its devices, and whoever starts the next one may not wait for that.
 func lockFile(path string) (*os.File, error) {
 	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".~lock~")
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -21,13 +25,26 @@ func lockFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("database %s: lock: %w", path, err)
 	}
 	whole := unix.Flock_t{Type: unix.F_WRLCK}
-	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole)
+	for waited := time.Duration(0); ; waited += lockPoll {
+		err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &whole)
+		if !locked(err) || waited >= lockWait {
+			break
+		}
+		time.Sleep(lockPoll)
+	}
 	if err == nil {
 		return f, nil
 	}
 	_ = f.Close()
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+	if locked(err) {
 		return nil, fmt.Errorf("database %s: %w", path, ErrLocked)
 	}
 	return nil, fmt.Errorf("database %s: lock: %w", path, err)
 }
+
+const (
+	lockWait = 2 * time.Second
+	lockPoll = 10 * time.Millisecond
+)
+
+func locked(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) }

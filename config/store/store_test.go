@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gvswitch/gvswitch/config/internal/ovstest"
 	"github.com/gvswitch/gvswitch/config/ovsdb"
@@ -154,6 +155,18 @@ func TestSecondOpenIsRefused(t *testing.T) {
 	}
 	_ = s.Close()
 	open(t, path)
+}
+
+// A process that was killed may hold the lock a little longer.
+func TestOpenWaitsForTheLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conf.db")
+	s := open(t, path)
+	time.AfterFunc(100*time.Millisecond, func() { _ = s.Close() })
+	again, err := Open(path, schema.OpenVSwitch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = again.Close()
 }
 
 func TestSymlinkStays(t *testing.T) {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,7 +62,12 @@ func (r *RunDir) lock() error {
 		return fmt.Errorf("pid file: %w", err)
 	}
 	whole := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole); err != nil {
+	err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole)
+	for start := time.Now(); err != nil && leaves(lockPid(f), time.Since(start)); {
+		time.Sleep(10 * time.Millisecond)
+		err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole)
+	}
+	if err != nil {
 		defer f.Close()
 		if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
 			return fmt.Errorf("run directory %s is in use by another gvswitchd%s; stop it or choose another with --run-dir", r.path, holder(f))
@@ -78,11 +85,52 @@ func (r *RunDir) lock() error {
 
 // holder says which process holds the lock on f, as ", pid N", or nothing when that cannot be found out.
 func holder(f *os.File) string {
-	l := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l); err != nil || l.Type == unix.F_UNLCK || l.Pid <= 0 {
-		return ""
+	if pid := lockPid(f); pid > 0 {
+		return fmt.Sprintf(", pid %d", pid)
 	}
-	return fmt.Sprintf(", pid %d", l.Pid)
+	return ""
+}
+
+// lockPid is the process that holds the lock on f, 0 when none does and -1 when it cannot be found out.
+func lockPid(f *os.File) int {
+	l := unix.Flock_t{Type: unix.F_WRLCK}
+	switch err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &l); {
+	case err != nil || l.Type != unix.F_UNLCK && l.Pid <= 0:
+		return -1
+	case l.Type == unix.F_UNLCK:
+		return 0
+	}
+	return int(l.Pid)
+}
+
+const (
+	killWait = 300 * time.Millisecond // from kill -9 until it shows that the process leaves
+	exitWait = 10 * time.Second
+)
+
+// leaves reports whether the process that holds a lock may be about to leave, after that time of waiting for it. One that was killed
+// holds its locks until the kernel has unmapped its guests' memory and closed its devices, and not everybody waits for that before
+// starting the next.
+func leaves(pid int, waited time.Duration) bool {
+	return waited < killWait || waited < exitWait && exiting(pid)
+}
+
+// exiting reports whether the process is on its way out (proc(5): the flags of the kernel are the seventh field after the name).
+func exiting(pid int) bool {
+	if pid <= 0 {
+		return pid == 0
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return true
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if err != nil || len(fields) < 7 {
+		return false
+	}
+	const pfExiting = 0x4 // PF_EXITING of linux/sched.h
+	flags, err := strconv.ParseUint(fields[6], 10, 32)
+	return err == nil && flags&pfExiting != 0
 }
 
 func writePid(f *os.File) error {

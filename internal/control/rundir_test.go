@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // POSIX locks do not exclude their own process, so the other daemon of these tests is this test binary run again.
@@ -69,6 +70,48 @@ func TestSecondDaemonIsRefused(t *testing.T) {
 	}
 	if _, say := other(t, dir); say != "claimed" {
 		t.Errorf("after the first has gone: %s", say)
+	}
+}
+
+// A killed daemon has the lock until the kernel is done with it; the next one waits for that.
+func TestClaimAtOnceAfterKill(t *testing.T) {
+	for range 5 {
+		dir := t.TempDir()
+		cmd, say := other(t, dir)
+		if say != "claimed" {
+			t.Fatal(say)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Claim(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestExiting(t *testing.T) {
+	cmd, _ := other(t, t.TempDir())
+	pid := cmd.Process.Pid
+	if exiting(pid) {
+		t.Error("a process that lives")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); !exiting(pid); { // it stays a zombie until Wait
+		if time.Now().After(end) {
+			t.Fatal("a process that was killed")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_ = cmd.Wait()
+	if !exiting(pid) {
+		t.Error("a process that is gone")
 	}
 }
 
