@@ -63,7 +63,9 @@ func (c *commands) dummyReceive(args []string) (control.Result, error) {
 		frames = append(frames, f)
 	}
 	for _, f := range frames {
-		dev.ReceiveOffload(queue, [vnet.Len]byte{}, f)
+		if !dev.ReceiveOffload(queue, [vnet.Len]byte{}, f) {
+			return control.Result{}, fmt.Errorf("the port was removed a moment ago")
+		}
 	}
 	return text("success")
 }

@@ -28,8 +28,9 @@ type Device struct {
 
 	announcements sync.WaitGroup
 
-	mu sync.Mutex // guards what follows
-	s  settings
+	mu     sync.Mutex // guards what follows
+	s      settings
+	closed bool
 }
 
 var _ netdev.OpenFunc = Open
@@ -117,6 +118,9 @@ func (d *Device) Adjust(o netdev.Options) error {
 
 // change puts live settings in force and announces what others can see.
 func (d *Device) change(s settings) {
+	if d.closed {
+		return
+	}
 	old := d.s
 	d.set(s)
 	if !sameInfo(s, old) {
@@ -152,9 +156,10 @@ func (d *Device) Receive(frames ...[]byte) {
 }
 
 // ReceiveOffload lets the switch receive a frame with a virtio net header from the
-// given queue (modulo their number). It is copied.
-func (d *Device) ReceiveOffload(queue int, hdr [vnet.Len]byte, f []byte) {
-	d.rx[queue%len(d.rx)].inject(frame{append([]byte(nil), f...), hdr})
+// given queue (modulo their number), and reports false when the device is closed.
+// The frame is copied.
+func (d *Device) ReceiveOffload(queue int, hdr [vnet.Len]byte, f []byte) bool {
+	return d.rx[queue%len(d.rx)].inject(frame{append([]byte(nil), f...), hdr})
 }
 
 // Transmitted are the frames that the switch sent, oldest first, as far as they are
@@ -171,12 +176,16 @@ func (d *Device) Transmitted() [][]byte {
 // then forgotten.
 func (d *Device) TakeTransmitted() []Sent { return d.record.take(true) }
 
-// Close implements netdev.Device.
+// Close implements netdev.Device. Who still has the device, as a command that looked it up
+// a moment ago, may go on calling it, without effect.
 func (d *Device) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
 	d.announcements.Wait()
 	errs := []error{d.files.close()}
 	for _, q := range d.rx {
-		errs = append(errs, unix.Close(q.fd))
+		errs = append(errs, q.close())
 	}
 	return errors.Join(errs...)
 }

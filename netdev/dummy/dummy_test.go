@@ -10,10 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/dummy"
 	"github.com/gvswitch/gvswitch/netdev/netdevtest"
 	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/packet/vnet"
 )
 
 func open(t testing.TB, options ...string) (*dummy.Device, *netdevtest.Port, *netdevtest.Host) {
@@ -289,5 +292,40 @@ func TestNoAllocs(t *testing.T) {
 	}
 	if got != 96 {
 		t.Errorf("%d received", got)
+	}
+}
+
+// A command may still have a device that is closed: its descriptors are somebody else's.
+func TestUseAfterClose(t *testing.T) {
+	d, err := dummy.Open("p0", netdev.Options{}, &netdevtest.Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev := d.(*dummy.Device)
+	rx, _ := dev.Queues()
+	fd := rx[0].FD()
+	if err := dev.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(other) }()
+	if other != fd {
+		if err := unix.Dup3(other, fd, unix.O_CLOEXEC); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.Close(fd) }()
+	}
+	if dev.ReceiveOffload(0, [vnet.Len]byte{}, netdevtest.Frame(60, 1)) {
+		t.Error("a closed device takes frames")
+	}
+	dev.SetLink(false)
+	if netdevtest.Readable(t, other, 0) {
+		t.Error("somebody else's descriptor was written to")
+	}
+	if !dev.Info().Link {
+		t.Error("a closed device changes")
 	}
 }

@@ -26,18 +26,32 @@ type rxQueue struct {
 	n     int
 	count [8]byte // what reading fd gives
 
-	mu    sync.Mutex // held for moments only
-	queue []frame
-	first int // of queue, not yet received
+	mu     sync.Mutex // held for moments only
+	queue  []frame
+	first  int  // of queue, not yet received
+	closed bool // fd may be somebody else's
 }
 
-// inject appends a frame, which is the queue's from now on.
-func (q *rxQueue) inject(f frame) {
+// inject appends a frame, which is the queue's from now on, and reports whether the
+// device is still there.
+func (q *rxQueue) inject(f frame) bool {
 	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
 	q.queue = append(q.queue, f)
-	q.mu.Unlock()
 	one := [8]byte{1}
 	_, _ = unix.Write(q.fd, one[:]) // EAGAIN at the counter's maximum: it is readable
+	return true
+}
+
+// close closes the descriptor; no poll thread has the queue any more.
+func (q *rxQueue) close() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	return unix.Close(q.fd)
 }
 
 // take moves up to a burst of frames to lent.
