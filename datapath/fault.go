@@ -142,7 +142,6 @@ func (d *Datapath) portFault(p *Port, dev netdev.Device, epoch uint32, reason st
 	d.apply()
 	p.faultAt = d.epoch
 	d.mu.Unlock()
-	d.log.Warn("port stopped", "port", p.name, "reason", reason)
 	if f, ok := dev.(netdev.Faulter); ok {
 		f.Fault(reason)
 		d.mu.Lock()

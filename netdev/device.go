@@ -87,7 +87,7 @@ type Faulter interface {
 	// poll thread.
 	OwnsAddr(addr uintptr) bool
 	// Fault takes the device out of service for the reason given; it detaches its
-	// peer and reports by Info().Fault. Called by control code.
+	// peer and reports by Info().Fault. Called by control code, which logs it.
 	Fault(reason string)
 }
 

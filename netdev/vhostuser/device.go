@@ -140,6 +140,12 @@ func (d *Device) OwnsAddr(addr uintptr) bool {
 	return m != nil && m.Owns(addr)
 }
 
+// stop is Fault for what the device found out itself, and so has to report.
+func (d *Device) stop(reason string) {
+	d.sayLocked(slog.LevelWarn, "port stopped", "reason", reason)
+	d.Fault(reason)
+}
+
 // Fault implements netdev.Faulter. The port is of use again when a peer attaches
 // anew.
 func (d *Device) Fault(reason string) {
@@ -150,7 +156,6 @@ func (d *Device) Fault(reason string) {
 	}
 	d.fault = reason
 	d.rx, d.tx, d.link = nil, nil, false
-	d.log.Warn("port stopped", "reason", reason)
 	if d.peer != nil {
 		d.peer.end() // its goroutine tells the host and takes everything down
 	}

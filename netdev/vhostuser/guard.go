@@ -24,7 +24,7 @@ func (p *peer) guard() {
 			continue
 		}
 		if strikes++; strikes > guardPardons {
-			p.d.Fault("the guest's side keeps taking O_NONBLOCK from a descriptor")
+			p.d.stop("the guest's side keeps taking O_NONBLOCK from a descriptor")
 			return
 		}
 	}

@@ -1,8 +1,12 @@
 package vhostuser
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/gvswitch/gvswitch/netdev"
 )
 
 // However fast it is asked, a bucket lets no more through than its burst and one each
@@ -35,5 +39,21 @@ func TestBucket(t *testing.T) {
 	b = bucket{burst: 1, every: time.Hour}
 	if !b.take(refuse) || b.take(refuse) {
 		t.Error("not refused when the wait was broken off")
+	}
+}
+
+// A guest can stop its port as often as it connects; the log does not grow with that.
+func TestFaultsAreLoggedInModeration(t *testing.T) {
+	d, err := newDevice("vm0", true, netdev.Options{RunDir: t.TempDir()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	d.log = slog.New(slog.NewTextHandler(&log, nil))
+	for range 1000 {
+		d.Fault("memory vanished")
+	}
+	if n := strings.Count(log.String(), "memory vanished"); n == 0 || n > 2*logBurst {
+		t.Errorf("%d lines for 1000 faults", n)
 	}
 }

@@ -111,7 +111,7 @@ func (p *peer) recoverFault(err *error) {
 		panic(r)
 	}
 	reason := fmt.Sprintf("guest memory at %#x vanished", f.Addr())
-	p.d.Fault(reason)
+	p.d.stop(reason)
 	*err = errors.New(reason)
 }
 
