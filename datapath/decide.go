@@ -11,7 +11,6 @@ type decision struct {
 	vid    uint16 // VLAN that it belongs to in the bridge
 	tci    uint16 // of its tag
 	tagged bool   // it has a tag (802.1Q or 802.1ad), perhaps for priority only
-	seen   int    // counts table hits for the statistics
 }
 
 // EtherTypes of tags, as they are in the low half of the second word: last byte
@@ -73,7 +72,6 @@ func (t *thread) decide(v *portView, p *packet.Packet) action {
 	if to == 0 {
 		return opFlood << 28
 	}
-	d.seen++
 	if valPort(to) == v.id {
 		return drop(packet.SamePort)
 	}
