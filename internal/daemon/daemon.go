@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/gvswitch/gvswitch/datapath"
 	"github.com/gvswitch/gvswitch/internal/control"
@@ -108,10 +109,10 @@ func (d *daemon) watchPorts() {
 		d.events.portChanged.Add(1)
 		d.loop.poke()
 	})
-	log := d.cfg.Log.Module("bridge")
+	faults := newFaultLog(d.cfg.Log.Module("bridge"))
 	d.dp.OnPortFault(func(p *datapath.Port, reason string) {
 		d.events.portFault.Add(1)
-		log.Error("port stopped by a fault", "port", p.Name(), "reason", reason)
+		faults.say(p.Name(), reason, time.Now())
 		d.loop.poke()
 	})
 }

@@ -142,7 +142,7 @@ func (d *Device) OwnsAddr(addr uintptr) bool {
 
 // stop is Fault for what the device found out itself, and so has to report.
 func (d *Device) stop(reason string) {
-	d.sayLocked(slog.LevelWarn, "port stopped", "reason", reason)
+	d.say(slog.LevelWarn, "port stopped", "reason", reason)
 	d.Fault(reason)
 }
 

@@ -51,7 +51,7 @@ func TestFaultsAreLoggedInModeration(t *testing.T) {
 	var log strings.Builder
 	d.log = slog.New(slog.NewTextHandler(&log, nil))
 	for range 1000 {
-		d.Fault("memory vanished")
+		d.stop("memory vanished")
 	}
 	if n := strings.Count(log.String(), "memory vanished"); n == 0 || n > 2*logBurst {
 		t.Errorf("%d lines for 1000 faults", n)

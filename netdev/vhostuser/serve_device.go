@@ -78,12 +78,8 @@ func (d *Device) info(what string, args ...any) { d.say(slog.LevelInfo, what, ar
 
 func (d *Device) say(level slog.Level, what string, args ...any) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sayLocked(level, what, args...)
-}
-
-func (d *Device) sayLocked(level slog.Level, what string, args ...any) {
 	ok, skipped := d.said[level].allow()
+	d.mu.Unlock()
 	if !ok {
 		return
 	}
