@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -74,7 +75,9 @@ func (p *program) runtime(ctx context.Context, target, socket string, asJSON boo
 	case err != nil:
 		return p.fail(1, "%v", err)
 	}
-	fmt.Fprint(p.stdout, text)
+	if _, err := io.WriteString(p.stdout, text); err != nil {
+		return p.fail(1, "%v", err)
+	}
 	return 0
 }
 

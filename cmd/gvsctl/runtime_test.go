@@ -109,6 +109,9 @@ func TestRuntimeCommands(t *testing.T) {
 		{"-t1 test/hang", outcome{stderr: "gvsctl: test/hang: no reply from DIR/gvswitchd.ctl in time\n", status: 1}},
 		{"exit", outcome{stdout: "bye\n"}},
 	} {
+		if c.line == "exit" {
+			noRoom(t, dir)
+		}
 		got := call(map[string]string{"GVSWITCH_RUNDIR": dir}, "gvsctl", words(c.line)...)
 		got.stderr = strings.ReplaceAll(got.stderr, dir, "DIR")
 		if got != c.want {
@@ -121,6 +124,20 @@ func TestRuntimeCommands(t *testing.T) {
 	ended <- nil
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// noRoom checks that a reply that cannot be printed is no success.
+func noRoom(t *testing.T, dir string) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	var stderr strings.Builder
+	p := &program{name: "gvsctl", args: []string{"version"}, stdout: full, stderr: &stderr, getenv: func(string) string { return dir }}
+	if status := p.run(); status != 1 || !strings.Contains(stderr.String(), "no space left") {
+		t.Errorf("status %d, %q", status, stderr.String())
 	}
 }
 
