@@ -19,6 +19,9 @@ func (p *port) applyDevice(next spec) error {
 	}
 	switch {
 	case p.dev == nil:
+		if err := descriptorsLeft(); err != nil {
+			return err
+		}
 		return p.openDevice(next)
 	case p.spec.equal(next):
 		return nil
@@ -112,5 +115,5 @@ func (p *port) closeDevice() {
 	if err := p.dev.Close(); err != nil {
 		p.log.Warn("device closed with an error", "error", err)
 	}
-	p.dev, p.spec = nil, spec{}
+	p.dev, p.spec, p.fault = nil, spec{}, ""
 }
