@@ -25,8 +25,9 @@ type port struct {
 	cfg     datapath.PortConfig
 	request int // ofport_request that the number was chosen by
 	dev     netdev.Device
-	spec    spec // of dev
-	link    bool // last seen
+	spec    spec   // of dev
+	link    bool   // last seen
+	fault   string // of dev, as logged last
 	resets  int64
 
 	err   string // why it is not as asked for

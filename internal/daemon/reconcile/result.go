@@ -147,9 +147,24 @@ func (p *port) fill(res *InterfaceResult) (errs []string) {
 		p.resets++
 	}
 	res.Resets = p.resets
+	p.sayFault(res.Info.Fault)
 	// That a patch port leads nowhere is in its interface's report.
 	if f := res.Info.Fault; f != "" && p.spec.kind != desired.Patch {
 		errs = append(errs, f)
 	}
 	return errs
+}
+
+// sayFault logs that a device has gone, as when somebody else deleted it, and that it is back. A device that a guest can stop says
+// so itself, in moderation.
+func (p *port) sayFault(fault string) {
+	if _, guest := p.dev.(netdev.Faulter); guest || p.spec.kind == desired.Patch || fault == p.fault {
+		return
+	}
+	p.fault = fault
+	if fault != "" {
+		p.log.Warn("device does not work", "error", fault)
+	} else {
+		p.log.Info("device works again")
+	}
 }
