@@ -14,16 +14,3 @@ func (h *Histogram) Count() (n uint64) {
 	}
 	return n
 }
-
-// Percentile is the upper bound of the bucket that holds the given part
-// (0 to 1) of the values, 0 if there are none.
-func (h *Histogram) Percentile(part float64) uint64 {
-	want := uint64(part * float64(h.Count()))
-	var n uint64
-	for i, v := range h {
-		if n += v; n > want || v > 0 && n == h.Count() {
-			return 1<<i - 1
-		}
-	}
-	return 0
-}

@@ -97,13 +97,6 @@ func (x *Tx) Update(table string, id ovsdb.UUID, cols Columns) {
 	x.add(map[string]any{"op": "update", "table": table, "where": x.where(id), "row": x.row(table, cols)})
 }
 
-// Delete removes a row. Rows outside the root set need not be deleted: they go
-// with the last reference.
-func (x *Tx) Delete(table string, id ovsdb.UUID) {
-	x.table(table)
-	x.add(map[string]any{"op": "delete", "table": table, "where": x.where(id)})
-}
-
 // InsertInto adds elements to a set or pairs to a map. Pairs whose key is
 // there already change nothing; see SetKeys.
 func (x *Tx) InsertInto(table string, id ovsdb.UUID, column string, elements ovsdb.Datum) {
@@ -172,9 +165,6 @@ func (x *Tx) Comment(text string) { x.add(map[string]any{"op": "comment", "comme
 
 // Assert makes the transaction fail unless this connection holds the lock.
 func (x *Tx) Assert(lock string) { x.add(map[string]any{"op": "assert", "lock": lock}) }
-
-// Op adds an operation of generic JSON.
-func (x *Tx) Op(op map[string]any) (index int) { return x.add(op) }
 
 func (x *Tx) where(id ovsdb.UUID) []any {
 	return []any{[]any{"_uuid", "==", x.atom(ovsdb.Ref(id))}}

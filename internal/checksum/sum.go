@@ -40,14 +40,6 @@ func (a *Acc) addShifted(b []byte) {
 // Sum is the sum of all that came so far.
 func (a *Acc) Sum() uint16 { return fold(a.sum) }
 
-// Combine is the sum of two pieces, of which the first is n bytes long.
-func Combine(first, second uint16, n int) uint16 {
-	if n&1 != 0 {
-		second = bits.ReverseBytes16(second)
-	}
-	return add16(first, second)
-}
-
 // reduce brings a 64-bit ones' complement sum down to 16 bits.
 func reduce(s uint64) uint64 {
 	s = s>>32 + s&0xffffffff

@@ -57,9 +57,6 @@ func (h *Ethernet) SetSrc(m MAC) {
 	binary.BigEndian.PutUint16(h[10:12], uint16(m))
 }
 
-// SetType changes the EtherType.
-func (h *Ethernet) SetType(t uint16) { binary.BigEndian.PutUint16(h[12:14], t) }
-
 // IsVLAN tells whether t is the TPID of a VLAN tag.
 func IsVLAN(t uint16) bool { return t == TypeVLAN || t == TypeQinQ }
 

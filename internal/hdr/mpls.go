@@ -28,6 +28,3 @@ func (h *MPLS) Bottom() bool { return h[2]&1 != 0 }
 
 // TTL is the time to live.
 func (h *MPLS) TTL() uint8 { return h[3] }
-
-// SetEntry changes the whole entry.
-func (h *MPLS) SetEntry(e uint32) { binary.BigEndian.PutUint32(h[0:4], e) }

@@ -42,8 +42,5 @@ func (h *SCTP) SetSrcPort(v uint16) { binary.BigEndian.PutUint16(h[0:2], v) }
 // SetDstPort changes the destination port.
 func (h *SCTP) SetDstPort(v uint16) { binary.BigEndian.PutUint16(h[2:4], v) }
 
-// SetTag changes the verification tag.
-func (h *SCTP) SetTag(v uint32) { binary.BigEndian.PutUint32(h[4:8], v) }
-
 // SetChecksum changes the CRC32c.
 func (h *SCTP) SetChecksum(v uint32) { binary.LittleEndian.PutUint32(h[8:12], v) }

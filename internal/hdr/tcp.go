@@ -70,9 +70,6 @@ func (h *TCP) SetDstPort(v uint16) { binary.BigEndian.PutUint16(h[2:4], v) }
 // SetSeq changes the sequence number.
 func (h *TCP) SetSeq(v uint32) { binary.BigEndian.PutUint32(h[4:8], v) }
 
-// SetAck changes the acknowledgment number.
-func (h *TCP) SetAck(v uint32) { binary.BigEndian.PutUint32(h[8:12], v) }
-
 // SetLenFlags changes header length, in bytes, and flags.
 func (h *TCP) SetLenFlags(n int, flags uint16) {
 	binary.BigEndian.PutUint16(h[12:14], uint16(n/4)<<12|flags&0xfff)
@@ -80,9 +77,6 @@ func (h *TCP) SetLenFlags(n int, flags uint16) {
 
 // ClearFlags turns off the flags given, of the low eight.
 func (h *TCP) ClearFlags(flags uint8) { h[13] &^= flags }
-
-// SetWindow changes the window.
-func (h *TCP) SetWindow(v uint16) { binary.BigEndian.PutUint16(h[14:16], v) }
 
 // SetChecksum changes the checksum.
 func (h *TCP) SetChecksum(v uint16) { binary.BigEndian.PutUint16(h[16:18], v) }

@@ -37,9 +37,3 @@ func (h *VLAN) VID() uint16 { return h.TCI() & VIDMask }
 
 // PCP is the priority code point, 0 to 7.
 func (h *VLAN) PCP() uint8 { return h[2] >> 5 }
-
-// SetTPID changes the kind of tag.
-func (h *VLAN) SetTPID(t uint16) { binary.BigEndian.PutUint16(h[0:2], t) }
-
-// SetTCI changes priority, DEI and VLAN id.
-func (h *VLAN) SetTCI(t uint16) { binary.BigEndian.PutUint16(h[2:4], t) }
