@@ -25,17 +25,17 @@ type record struct {
 	count int // frames ever put in
 }
 
-func (r *record) add(p *packet.Packet, queue int) {
-	if len(r.slots) == 0 {
-		return
-	}
+// add puts frame in, which is p's bytes, and returns another buffer in exchange. p's own bytes must not be touched here: they may be
+// lent by a guest whose memory is gone, and a fault in the middle would leave the lock taken for ever.
+func (r *record) add(frame []byte, p *packet.Packet, queue int) []byte {
 	r.mu.Lock()
 	s := &r.slots[r.count%len(r.slots)]
-	s.Frame = p.AppendTo(s.Frame[:0])
+	s.Frame, frame = frame, s.Frame
 	vnet.Encode(p, &s.Header)
 	s.Queue = queue
 	r.count++
 	r.mu.Unlock()
+	return frame
 }
 
 // take copies what is kept, oldest first, and forgets it if told so.
@@ -81,10 +81,14 @@ func (q *txQueue) Send(b *packet.Burst, list []uint16, st *netdev.TxStats) {
 			st.Drops[reason].Add(1)
 			continue
 		}
-		q.record.add(p, q.number)
-		if q.pcap != nil {
+		if keep := len(q.record.slots) > 0; keep || q.pcap != nil {
 			q.frame = p.AppendTo(q.frame[:0])
-			q.pcap.write(q.frame)
+			if q.pcap != nil {
+				q.pcap.write(q.frame)
+			}
+			if keep {
+				q.frame = q.record.add(q.frame, p, q.number)
+			}
 		}
 		n++
 		bytes += uint64(p.Len)
