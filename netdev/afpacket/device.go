@@ -84,7 +84,7 @@ func start(c config, h netdev.Host) (_ *Device, err error) {
 	}
 	made := false
 	if d.ns, err = link.Acquire(c.netns); err != nil {
-		return nil, fmt.Errorf("%s: option netns: %w", c.name, err)
+		return nil, fmt.Errorf("%s: options:netns: %w", c.name, err)
 	}
 	defer func() {
 		if err != nil {

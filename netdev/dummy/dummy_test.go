@@ -220,10 +220,10 @@ func TestOpenRefuses(t *testing.T) {
 	before := netdevtest.FDs(t)
 	for _, c := range []struct{ name, option, want string }{
 		{"", "", "must not be empty"},
-		{"p", "csum=1", `option csum="1": must be true or false`},
+		{"p", "csum=1", `options:csum=1: must be true or false`},
 		{"p", "max-len=13", "from 14"},
 		{"p", "n_rxq=0", "from 1"},
-		{"p", "perr=1", "option perr: unknown"},
+		{"p", "perr=1", "options:perr=1: not an option"},
 		{"p", "pcap=/nosuch/dir/x", "p: capture file: open /nosuch/dir/x"},
 		{"p", "tx_pcap=/nosuch/dir/x", "p: capture file"},
 	} {

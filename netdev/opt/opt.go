@@ -8,73 +8,78 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Reader reads one device's options. After all have been asked for, Done says
 // whether they were good; the first fault wins.
 type Reader struct {
 	device string
+	all    map[string]string
 	left   map[string]string
 	err    error
 }
 
-// New makes a Reader of options, which stay as they are.
+// New makes a Reader of options, which stay as they are. Errors begin with device.
 func New(device string, options map[string]string) *Reader {
-	return &Reader{device: device, left: maps.Clone(options)}
+	return &Reader{device: device, all: options, left: maps.Clone(options)}
+}
+
+// Take takes the option key and reports whether it is set.
+func (r *Reader) Take(key string) (value string, ok bool) {
+	value, ok = r.left[key]
+	delete(r.left, key)
+	return value, ok
 }
 
 // String takes the option key, or def if it is not set.
 func (r *Reader) String(key, def string) string {
-	v, ok := r.left[key]
-	if !ok {
-		return def
+	if v, ok := r.Take(key); ok {
+		return v
 	}
-	delete(r.left, key)
-	return v
+	return def
 }
 
 // Bool takes "true" or "false".
 func (r *Reader) Bool(key string, def bool) bool {
-	switch v := r.String(key, ""); v {
-	case "":
+	v, ok := r.Take(key)
+	switch {
+	case !ok:
 		return def
-	case "true":
+	case v == "true":
 		return true
-	case "false":
+	case v == "false":
 		return false
 	default:
-		r.Refuse(key, v, "must be true or false")
+		r.Refuse(key, "must be true or false")
 		return def
 	}
 }
 
 // Int takes a decimal number from lo to hi.
 func (r *Reader) Int(key string, def, lo, hi int) int {
-	v := r.String(key, "")
-	if v == "" {
+	v, ok := r.Take(key)
+	if !ok {
 		return def
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < lo || n > hi {
-		r.Refuse(key, v, fmt.Sprintf("must be a number from %d to %d", lo, hi))
+		r.Refuse(key, fmt.Sprintf("must be a number from %d to %d", lo, hi))
 		return def
 	}
 	return n
 }
 
-// Refuse makes Done fail because of the option.
-func (r *Reader) Refuse(key, value, reason string) {
+// Refuse makes Done fail because of the option, in the words of the Interface row.
+func (r *Reader) Refuse(key, reason string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%s: option %s=%q: %s", r.device, key, value, reason)
+		r.err = fmt.Errorf("%s: options:%s=%s: %s", r.device, key, r.all[key], reason)
 	}
 }
 
-// Done reports the first option that was refused, or those that nobody asked for.
+// Done reports the first option that was refused, or the first that nobody asked for.
 func (r *Reader) Done() error {
-	if r.err == nil && len(r.left) > 0 {
-		keys := slices.Sorted(maps.Keys(r.left))
-		r.err = fmt.Errorf("%s: option %s: unknown for this type of device", r.device, strings.Join(keys, ", "))
+	if len(r.left) > 0 {
+		r.Refuse(slices.Min(slices.Collect(maps.Keys(r.left))), "not an option of this type of port")
 	}
 	return r.err
 }

@@ -12,11 +12,13 @@ func TestReader(t *testing.T) {
 	}{
 		{nil, "def true 7 <nil>"},
 		{map[string]string{"s": "x", "b": "false", "i": "9"}, "x false 9 <nil>"},
-		{map[string]string{"b": "yes"}, `def true 7 p0: option b="yes": must be true or false`},
-		{map[string]string{"i": "x"}, `def true 7 p0: option i="x": must be a number from 1 to 9`},
-		{map[string]string{"i": "10"}, `def true 7 p0: option i="10": must be a number from 1 to 9`},
-		{map[string]string{"z": "", "y": "1"}, `def true 7 p0: option y, z: unknown for this type of device`},
-		{map[string]string{"i": "0", "z": ""}, `def true 7 p0: option i="0": must be a number from 1 to 9`},
+		{map[string]string{"b": "yes"}, `def true 7 p0: options:b=yes: must be true or false`},
+		{map[string]string{"b": ""}, `def true 7 p0: options:b=: must be true or false`},
+		{map[string]string{"i": ""}, `def true 7 p0: options:i=: must be a number from 1 to 9`},
+		{map[string]string{"i": "x"}, `def true 7 p0: options:i=x: must be a number from 1 to 9`},
+		{map[string]string{"i": "10"}, `def true 7 p0: options:i=10: must be a number from 1 to 9`},
+		{map[string]string{"z": "", "y": "1"}, `def true 7 p0: options:y=1: not an option of this type of port`},
+		{map[string]string{"i": "0", "z": ""}, `def true 7 p0: options:i=0: must be a number from 1 to 9`},
 	} {
 		r := New("p0", c.options)
 		s, b, i := r.String("s", "def"), r.Bool("b", true), r.Int("i", 7, 1, 9)

@@ -64,7 +64,7 @@ func open(name string, up bool, o netdev.Options, h netdev.Host) (netdev.Device,
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if d.ns, err = link.Acquire(netns); err != nil {
-		return nil, fmt.Errorf("%s: option netns: %w", name, err)
+		return nil, fmt.Errorf("%s: options:netns: %w", name, err)
 	}
 	if d.unreserve, err = d.ns.Reserve(name); err != nil {
 		d.ns.Release()

@@ -334,7 +334,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"abcdefghijklmnop", "16 bytes", options(ns)},
 		{"t%d", "the kernel made", options(ns)},
-		{"t0", "option perr: unknown", netdev.Options{Map: map[string]string{"perr": ""}}},
+		{"t0", "options:perr=: not an option", netdev.Options{Map: map[string]string{"perr": ""}}},
 		{"t0", `mac "x"`, netdev.Options{MAC: "x"}},
 		{"t0", "setting MTU 1000000", netdev.Options{Map: options(ns).Map, MTU: 1000000}},
 		{"t0", "is not a network namespace", options("/etc/passwd")},

@@ -58,13 +58,13 @@ func (p *pair) parse(o netdev.Options) error {
 	p.peer, p.netns = r.String("peer", ""), r.String("netns", "")
 	mac := r.String("peer-mac", "")
 	if err := netdev.CheckIfName(p.peer); err != nil {
-		r.Refuse("peer", p.peer, err.Error())
+		r.Refuse("peer", err.Error())
 	} else if p.peer == p.name && p.netns == "" {
-		r.Refuse("peer", p.peer, "must not be the port's own name")
+		r.Refuse("peer", "must not be the port's own name")
 	}
 	s, err := link.SettingsOf(p.name, netdev.Options{MAC: mac}, true)
 	if err != nil {
-		r.Refuse("peer-mac", mac, "is not the address of a device")
+		r.Refuse("peer-mac", "is not the address of a device")
 	}
 	p.peerMAC = s.MAC
 	if err := r.Done(); err != nil {
@@ -83,7 +83,7 @@ func (p *pair) Check(o netdev.Options) error {
 	}
 	far, err := link.Acquire(next.netns)
 	if err != nil {
-		return fmt.Errorf("%s: option netns: %w", p.name, err)
+		return fmt.Errorf("%s: options:netns: %w", p.name, err)
 	}
 	defer far.Release()
 	if next.peer == p.peer {
@@ -101,7 +101,7 @@ func (p *pair) Check(o netdev.Options) error {
 // free is an error when the far end's name is taken.
 func (p *pair) free(far *link.Namespace) error {
 	if _, err := far.Get(p.peer); err == nil {
-		return fmt.Errorf("%s: option peer=%q: %w in that namespace", p.name, p.peer, unix.EEXIST)
+		return fmt.Errorf("%s: options:peer=%s: %w in that namespace", p.name, p.peer, unix.EEXIST)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (p *pair) free(far *link.Namespace) error {
 func (p *pair) Make(ns *link.Namespace, s link.Settings) error {
 	far, err := link.Acquire(p.netns)
 	if err != nil {
-		return fmt.Errorf("%s: option netns: %w", p.name, err)
+		return fmt.Errorf("%s: options:netns: %w", p.name, err)
 	}
 	defer far.Release()
 	made := false

@@ -165,7 +165,7 @@ func TestDeleted(t *testing.T) {
 	netdevtest.IP(t, "netns del "+ns)
 	netdevtest.Eventually(t, 2*time.Second, "a fault", func() bool { return d.Info().Fault != "" })
 	netdevtest.Eventually(t, 2*time.Second, "the reason", func() bool {
-		return strings.Contains(d.Info().Fault, "option netns: network namespace") && !d.Info().Link
+		return strings.Contains(d.Info().Fault, "options:netns: network namespace") && !d.Info().Link
 	})
 	netdevtest.IP(t, "netns add "+ns)
 	netdevtest.Eventually(t, 3*time.Second, "the port back", func() bool { return d.Info().Link })
@@ -184,14 +184,14 @@ func TestOpenRefuses(t *testing.T) {
 		want string
 	}{
 		{name(3), options(ns, "eth0"), "file exists: a device of this name exists that the switch did not make (veth)"},
-		{name(5), options(ns, "used"), `option peer="used": file exists`},
-		{name(5), options(ns, ""), "option peer"},
+		{name(5), options(ns, "used"), `options:peer=used: file exists`},
+		{name(5), options(ns, ""), "options:peer"},
 		{name(5), options(ns, "abcdefghijklmnop"), "16 bytes"},
 		{name(5), options("", name(5)), "own name"},
-		{name(5), options("nosuchns", "eth0"), `option netns: network namespace "nosuchns"`},
+		{name(5), options("nosuchns", "eth0"), `options:netns: network namespace "nosuchns"`},
 		{"abcdefghijklmnop", options(ns, "eth0"), "16 bytes"},
-		{name(5), netdev.Options{Map: map[string]string{"peer": "eth0", "n_rxq": "1"}}, "option n_rxq: unknown"},
-		{name(5), netdev.Options{Map: map[string]string{"peer": "eth0", "peer-mac": "x"}}, `option peer-mac="x"`},
+		{name(5), netdev.Options{Map: map[string]string{"peer": "eth0", "n_rxq": "1"}}, "options:n_rxq=1: not an option"},
+		{name(5), netdev.Options{Map: map[string]string{"peer": "eth0", "peer-mac": "x"}}, `options:peer-mac=x`},
 		{name(5), netdev.Options{Map: options(ns, "eth0").Map, MTU: 1 << 20}, "setting MTU"},
 	} {
 		d, err := veth.Open(c.name, c.o, &netdevtest.Host{})

@@ -3,17 +3,16 @@ package vhostuser
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/internal/unixsock"
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/netdev/opt"
 )
 
 const (
@@ -37,16 +36,27 @@ type settings struct {
 	mac      net.HardwareAddr
 }
 
-var errUnknown = errors.New("not an option of a vhost-user port")
-
 // parse reads the options of the port name.
 func parse(name string, server bool, o netdev.Options) (settings, error) {
-	s := settings{group: -1, retries: defaultRetries, pairs: 1, zeroCopy: true, mtu: defaultMTU}
-	for _, key := range slices.Sorted(maps.Keys(o.Map)) {
-		value := o.Map[key]
-		if err := s.option(key, value, server); err != nil {
-			return s, fmt.Errorf("port %s: options:%s=%s: %w", name, key, value, err)
-		}
+	r := opt.New("port "+name, o.Map)
+	s := settings{
+		group:    -1,
+		mtu:      defaultMTU,
+		retries:  r.Int("tx-retries-max", defaultRetries, 0, maxRetries),
+		pairs:    max(r.Int("vhost-max-queue-pairs", 1, 1, vhostuser.MaxQueuePairs), r.Int("n_rxq", 1, 1, vhostuser.MaxQueuePairs)),
+		zeroCopy: r.Bool("dq-zero-copy", true),
+		offload:  r.Bool("vhost-offload", false),
+	}
+	var ok bool
+	if s.path, ok = r.Take("vhost-server-path"); ok && s.path == "" {
+		r.Refuse("vhost-server-path", "must not be empty")
+	}
+	if r.String("tx-steering", "thread") != "thread" {
+		r.Refuse("tx-steering", "only thread is possible")
+	}
+	s.access(r, server)
+	if err := r.Done(); err != nil {
+		return s, err
 	}
 	if err := s.place(name, server, o.RunDir); err != nil {
 		return s, fmt.Errorf("port %s: %w", name, err)
@@ -68,46 +78,33 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 	return s, nil
 }
 
-func (s *settings) option(key, value string, server bool) (err error) {
-	switch key {
-	case "vhost-server-path":
-		if value == "" {
-			return errors.New("empty")
+// access reads who may use the socket's file.
+func (s *settings) access(r *opt.Reader, server bool) {
+	mode, hasMode := r.Take("socket-mode")
+	group, hasGroup := r.Take("socket-group")
+	if !server {
+		const why = "the guest's side makes the socket of a client port"
+		if hasMode {
+			r.Refuse("socket-mode", why)
 		}
-		s.path = value
-	case "socket-mode", "socket-group":
-		if !server {
-			return errors.New("the guest's side makes the socket of a client port")
+		if hasGroup {
+			r.Refuse("socket-group", why)
 		}
-		if key == "socket-group" {
-			s.group, err = groupID(value)
-			return err
-		}
-		mode, err := strconv.ParseUint(value, 8, 32)
-		if err != nil || mode == 0 || mode > 0o777 {
-			return errors.New("want an octal file mode, 001 to 777")
-		}
-		s.mode = uint32(mode)
-	case "tx-retries-max":
-		s.retries, err = number(value, 0, maxRetries)
-	case "vhost-max-queue-pairs", "n_rxq":
-		n, err := number(value, 1, vhostuser.MaxQueuePairs)
-		if err != nil {
-			return err
-		}
-		s.pairs = max(s.pairs, n)
-	case "dq-zero-copy":
-		s.zeroCopy, err = boolean(value)
-	case "vhost-offload":
-		s.offload, err = boolean(value)
-	case "tx-steering":
-		if value != "thread" {
-			return errors.New("only thread is possible")
-		}
-	default:
-		return errUnknown
+		return
 	}
-	return err
+	if hasMode {
+		n, err := strconv.ParseUint(mode, 8, 32)
+		if err != nil || n == 0 || n > 0o777 {
+			r.Refuse("socket-mode", "must be an octal file mode, 001 to 777")
+		}
+		s.mode = uint32(n)
+	}
+	if hasGroup {
+		var err error
+		if s.group, err = groupID(group); err != nil {
+			r.Refuse("socket-group", err.Error())
+		}
+	}
 }
 
 // place finds the socket's path. A port's name is a file's name only if it cannot
@@ -129,24 +126,6 @@ func (s *settings) place(name string, server bool, dir string) error {
 		return fmt.Errorf("socket path %q has a zero byte", s.path)
 	}
 	return unixsock.CheckPath(s.path)
-}
-
-func number(s string, lo, hi int) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < lo || n > hi {
-		return 0, fmt.Errorf("want %d to %d", lo, hi)
-	}
-	return n, nil
-}
-
-func boolean(s string) (bool, error) {
-	switch s {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, errors.New("want true or false")
 }
 
 func groupID(s string) (int, error) {
