@@ -17,6 +17,8 @@ const (
 	statisticsInterval = 5 * time.Second
 	// settleTime is how long a write-back waits after a device's event, so that a burst of events becomes one transaction.
 	settleTime = 20 * time.Millisecond
+	// complainInterval is how often it is logged that nothing can be written.
+	complainInterval = time.Minute
 )
 
 // database is the configuration database as the loop needs it.
@@ -41,6 +43,8 @@ type loop struct {
 	poked   chan struct{}              // a device's event
 	applied chan struct{}              // closed when the first configuration is applied
 	written map[ovsdb.UUID]ovsdb.Datum // Interface.statistics as last written; the database does not send it back
+
+	complained time.Time // when it was logged that nothing can be written; zero while it can
 }
 
 func newLoop() *loop {
@@ -139,12 +143,25 @@ func (l *loop) write(ctx context.Context, statistics bool) {
 	}
 	if err := l.db.Commit(ctx, updates); err != nil {
 		if ctx.Err() == nil {
-			l.log.Warn("status not written to the database", "error", err)
+			l.sayNotWritten(err, time.Now())
 		}
 		clear(l.written)
 		return
 	}
 	l.events.written.Add(1)
+	if !l.complained.IsZero() {
+		l.complained = time.Time{}
+		l.log.Info("status written to the database again")
+	}
+}
+
+// sayNotWritten logs it now and then: while a disk is full it is so each time.
+func (l *loop) sayNotWritten(err error, now time.Time) {
+	if !l.complained.IsZero() && now.Sub(l.complained) < complainInterval {
+		return
+	}
+	l.complained = now
+	l.log.Warn("status not written to the database", "error", err)
 }
 
 // statistics returns the counters that changed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -126,5 +127,19 @@ func TestLoopSettles(t *testing.T) {
 	l.rec.Close()
 	if n := len(db.commits); n < 2 || n > 6 { // the rows never take the values, so each look gives a commit
 		t.Errorf("%d commits", n)
+	}
+}
+
+// A database that takes nothing for long is a few lines in the log, and one when it is over.
+func TestLoopComplains(t *testing.T) {
+	var out strings.Builder
+	l := newLoop()
+	l.log = slog.New(slog.NewTextHandler(&out, nil))
+	now := time.Unix(1000, 0)
+	for i := range 1000 {
+		l.sayNotWritten(errors.New("no space"), now.Add(time.Duration(i)*100*time.Millisecond))
+	}
+	if n := strings.Count(out.String(), "no space"); n != 2 {
+		t.Errorf("%d lines in 100 s", n)
 	}
 }
