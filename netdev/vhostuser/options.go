@@ -43,9 +43,15 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 		group:    -1,
 		mtu:      defaultMTU,
 		retries:  r.Int("tx-retries-max", defaultRetries, 0, maxRetries),
-		pairs:    max(r.Int("vhost-max-queue-pairs", 1, 1, vhostuser.MaxQueuePairs), r.Int("n_rxq", 1, 1, vhostuser.MaxQueuePairs)),
+		pairs:    max(r.Int("vhost-max-queue-pairs", 0, 1, vhostuser.MaxQueuePairs), r.Int("n_rxq", 0, 1, vhostuser.MaxQueuePairs)),
 		zeroCopy: r.Bool("dq-zero-copy", true),
 		offload:  r.Bool("vhost-offload", false),
+	}
+	if s.pairs == 0 { // docs/decisions/0005-vhost-user-offer.md
+		s.pairs = 1
+		if !server {
+			s.pairs = vhostuser.MaxQueuePairs
+		}
 	}
 	var ok bool
 	if s.path, ok = r.Take("vhost-server-path"); ok && s.path == "" {
