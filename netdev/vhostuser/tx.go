@@ -18,7 +18,7 @@ type txQueue struct {
 	retries int
 	caps    netdev.TxCaps
 
-	prefetch [2 * virtio.MaxChains]uintptr
+	headers, frames [virtio.MaxChains]uintptr // addresses to prefetch
 }
 
 func newTxQueue(c ringConfig) (*txQueue, error) {
@@ -72,13 +72,14 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 	if n == 0 {
 		return 0, true
 	}
-	// The buffers are in the guest's cache: ask for their first lines, the header's
-	// and the frame's, all at once.
+	// The buffers are in the guest's cache: ask for their first lines all at once, the
+	// frame's to be written, the header's to be looked at, see header.
 	for i := range n {
 		at := r.Segs[r.Chains[i].First].Addr
-		q.prefetch[2*i], q.prefetch[2*i+1] = at, at+uintptr(q.hdr)
+		q.headers[i], q.frames[i] = at, at+uintptr(q.hdr)
 	}
-	mem.PrefetchWrite(q.prefetch[:2*n])
+	mem.Prefetch(q.headers[:n])
+	mem.PrefetchWrite(q.frames[:n])
 
 	used, sent, bytes := 0, 0, uint64(0)
 	for done < len(list) {
