@@ -80,6 +80,7 @@ type Split struct {
 	size              uint32
 	mask              uint16
 	wantFlags         uint16 // of a plain descriptor in the right direction
+	guess             uint16 // the descriptor that is probably next
 	eventIdx          bool
 	indirect          bool
 
