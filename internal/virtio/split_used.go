@@ -10,6 +10,10 @@ func (s *Split) Use(head uint16, n uint32) {
 	s.usedIdx++
 }
 
+// Abandon forgets the chains that were used and not published: their use was
+// interrupted, and they are still gathered.
+func (s *Split) Abandon() { s.usedIdx = s.published }
+
 // Consume says that the first n gathered chains are done with: used, or without
 // a head to use. What was gathered beyond them is put back.
 func (s *Split) Consume(n int) {

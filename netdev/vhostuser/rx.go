@@ -37,6 +37,7 @@ type rxQueue struct {
 	taken    int    // chains behind the last burst
 	scratch  []byte // for tails that are not lent, MaxFrame for each packet
 	prefetch [packet.MaxBurst]uintptr
+	heads    [packet.MaxBurst]mem.Copy // to be made at the end of Recv
 }
 
 func newRxQueue(c ringConfig) (*rxQueue, error) {
@@ -76,13 +77,14 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 	}
 	mem.Prefetch(q.prefetch[:n])
 
-	got, bytes := 0, uint64(0)
+	got, bytes, heads := 0, uint64(0), 0
 	for i := range n {
 		c := &r.Chains[i]
 		p := &b.Pkts[got]
 		size := c.Len - q.hdr
 		if c.Count == 1 && !q.parse && size-packet.MinFrame <= packet.MaxFrame-packet.MinFrame {
-			q.single(p, r.Segs[c.First].Addr+uintptr(q.hdr), size, got)
+			q.heads[heads] = q.single(p, r.Segs[c.First].Addr+uintptr(q.hdr), size, got)
+			heads++
 		} else if why := q.general(p, c, got); why != packet.DropNone {
 			st.Drops[why].Add(1)
 			continue
@@ -90,6 +92,7 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 		bytes += uint64(p.Len)
 		got++
 	}
+	mem.CopyMany(q.heads[:heads])
 	b.Start(got)
 	st.Packets.Add(uint64(got))
 	st.Bytes.Add(bytes)
@@ -99,15 +102,16 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 	return got
 }
 
-// single takes a frame that lies in one piece and asks for nothing.
-func (q *rxQueue) single(p *packet.Packet, addr uintptr, size uint32, slot int) {
+// single takes a frame that lies in one piece and asks for nothing. Its head is still
+// to be copied.
+func (q *rxQueue) single(p *packet.Packet, addr uintptr, size uint32, slot int) mem.Copy {
 	p.Reset()
 	h := min(size, packet.HeadCopy)
-	mem.CopyIn(p.Room()[:h], addr)
 	p.SetHead(int(h))
 	if size > h {
 		q.tail(p, addr+uintptr(h), size-h, slot)
 	}
+	return mem.Copy{Dst: mem.AddrOf(p.Room()), Src: addr, N: int(h)}
 }
 
 // tail adds n more bytes at addr to p, lent or copied as the port is set.

@@ -18,7 +18,8 @@ type txQueue struct {
 	retries int
 	caps    netdev.TxCaps
 
-	headers, frames [virtio.MaxChains]uintptr // addresses to prefetch
+	headers, frames [virtio.MaxChains]uintptr  // addresses to prefetch
+	copies          [virtio.MaxChains]mem.Copy // of frames without a tail, to be made at the end of put
 }
 
 func newTxQueue(c ringConfig) (*txQueue, error) {
@@ -68,6 +69,7 @@ func (q *txQueue) Send(b *packet.Burst, list []uint16, st *netdev.TxStats) {
 // many of list are dealt with and whether it stopped because the guest has no more.
 func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done int, full bool) {
 	r := q.ring
+	r.Abandon() // what a fault of somebody else's memory interrupted
 	n := r.Gather(len(list))
 	if n == 0 {
 		return 0, true
@@ -81,18 +83,24 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 	mem.Prefetch(q.headers[:n])
 	mem.PrefetchWrite(q.frames[:n])
 
-	used, sent, bytes := 0, 0, uint64(0)
+	used, sent, copies, bytes := 0, 0, 0, uint64(0)
 	for done < len(list) {
 		p := &b.Pkts[list[done]]
 		if used < n {
 			c := &r.Chains[used]
 			if need := p.Len + q.hdr; c.Count == 1 && need <= c.Len {
 				at := r.Segs[c.First].Addr
-				if used+1 < n && done+1 < len(list) {
-					ahead(&b.Pkts[list[done+1]], r.Segs[r.Chains[used+1].First].Addr)
-				}
 				q.header(at, p)
-				fill(at+uintptr(q.hdr), p)
+				if at += uintptr(q.hdr); p.NSegs == 0 {
+					h := p.Head()
+					q.copies[copies] = mem.Copy{Dst: at, Src: mem.AddrOf(h), N: len(h)}
+					copies++
+				} else {
+					if used+1 < n && done+1 < len(list) {
+						ahead(&b.Pkts[list[done+1]], r.Segs[r.Chains[used+1].First].Addr)
+					}
+					fill(at, p)
+				}
 				r.Use(c.Head, need)
 				used++
 				sent++
@@ -115,6 +123,7 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 		sent++
 		bytes += uint64(p.Len)
 	}
+	mem.CopyMany(q.copies[:copies])
 	r.Consume(used)
 	r.Publish()
 	if q.call >= 0 && used > 0 && r.NeedNotify() {
