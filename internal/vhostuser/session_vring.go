@@ -21,7 +21,14 @@ func (s *Session) setVringNum(m *Message) error {
 	if err != nil {
 		return err
 	}
-	if p.Num == 0 || p.Num > maxRingSize || bits.OnesCount32(p.Num) != 1 {
+	if p.Num == 0 {
+		// DPDK's virtio-user says so of queues that it will not use. A ring without a
+		// size does not start.
+		v.Started, v.Num = false, 0
+		s.sync()
+		return ignoref("%v: vring %d: size 0, it will not run", m.Request, p.Index)
+	}
+	if p.Num > maxRingSize || bits.OnesCount32(p.Num) != 1 {
 		return refusef("%v: vring %d: size %d, want a power of two up to %d", m.Request, p.Index, p.Num, maxRingSize)
 	}
 	if v.Num == p.Num {
