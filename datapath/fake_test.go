@@ -241,6 +241,8 @@ func newSwitch(t testing.TB) (*Datapath, *Bridge) {
 	return d, b
 }
 
+// checkConservation holds that no packet is lost without a name (B99). Every test ends
+// with it.
 func checkConservation(t testing.TB, d *Datapath) {
 	t.Helper()
 	if c, err := d.Conservation(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
+// B75: names are refused before any kernel call, and never cut.
 func TestCheckIfName(t *testing.T) {
 	for name, want := range map[string]string{
 		"eth0":             "",
