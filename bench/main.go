@@ -80,9 +80,12 @@ func (b *bench) all(ctx context.Context, which []string, out string) (err error)
 		t.title = r.what
 		rep.add(r.name, t)
 		fmt.Print(t)
-	}
-	if out != "" {
-		return rep.write(out)
+		if out == "" {
+			continue
+		}
+		if err := rep.write(out); err != nil { // after each, so that a later failure loses nothing
+			return err
+		}
 	}
 	return nil
 }
