@@ -21,7 +21,6 @@ type rxq struct {
 	// The polling thread's.
 	dead  bool   // after a fault
 	armed bool   // Arm was called, Disarm not yet
-	quiet uint32 // polls since the last packet
 	busy  mem.Counter
 	in    inCounters
 }

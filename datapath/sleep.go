@@ -116,7 +116,7 @@ func (t *thread) disarm(i int, q *rxq) {
 		return
 	}
 	t.cur, t.stage = i, arming
-	q.quiet = 0
+	t.quiet[i] = 0
 	q.q.Disarm()
 	t.stage = nothing
 }
