@@ -13,9 +13,8 @@ import (
 // kills is how often the daemon is killed.
 const kills = 20
 
-// restart kills gvswitchd while a QEMU guest, which listens for it, is pinged every 10 ms from a namespace,
-// starts it again, and measures the time without an answer from the start of the
-// new daemon.
+// restart kills gvswitchd, starts it again, and measures how long after that a QEMU guest that
+// listens for it answers to a namespace, asked fifty times a second.
 func (b *bench) restart(ctx context.Context) (table, error) {
 	t := table{head: []string{"after kill -9", "p50 ms", "p90 ms", "longest ms"}}
 	g, err := b.startGV(ctx, "adaptive")
@@ -56,13 +55,8 @@ func (b *bench) restart(ctx context.Context) (table, error) {
 		if err := g.launch(ctx); err != nil {
 			return t, err
 		}
-		for {
-			if _, err := ns.Run(ctx, "ping -c 1 -W 0.02 "+addrs[guest0][0]); err == nil {
-				break
-			}
-			if time.Since(begin) > 30*time.Second {
-				return t, fmt.Errorf("no traffic 30 s after the restart")
-			}
+		if _, err := ns.Run(ctx, "busybox ping -i 0.02 -w 30 "+addrs[guest0][0]+" | grep -m 1 -q 'bytes from'"); err != nil {
+			return t, fmt.Errorf("no traffic 30 s after the restart: %w", err)
 		}
 		took = append(took, float64(time.Since(begin).Microseconds())/1000)
 	}
