@@ -19,8 +19,8 @@ type rxq struct {
 	load  loadHistory
 
 	// The polling thread's.
-	dead  bool   // after a fault
-	armed bool   // Arm was called, Disarm not yet
+	dead  bool // after a fault
+	armed bool // Arm was called, Disarm not yet
 	busy  mem.Counter
 	in    inCounters
 }
