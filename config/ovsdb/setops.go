@@ -68,30 +68,9 @@ func (t *ColumnType) Diff(d, e Datum) Datum {
 	return out
 }
 
-// Apply is the inverse of Diff: it returns e, given d and the difference.
-func (t *ColumnType) Apply(d, diff Datum) Datum {
-	if t.Max == 1 {
-		return diff
-	}
-	out := Datum{}
-	i, j := 0, 0
-	for i < len(d.keys) || j < len(diff.keys) {
-		switch c := mergeOrder(d, diff, i, j); {
-		case c < 0:
-			out.take(d, i)
-			i++
-		case c > 0:
-			out.take(diff, j)
-			j++
-		default:
-			if d.values != nil && d.values[i] != diff.values[j] {
-				out.take(diff, j)
-			}
-			i, j = i+1, j+1
-		}
-	}
-	return out
-}
+// Apply is the inverse of Diff: it returns e, given d and the difference. What both
+// have goes and what one has stays, either way, so it is the same operation.
+func (t *ColumnType) Apply(d, diff Datum) Datum { return t.Diff(d, diff) }
 
 // mergeOrder says which of d[i] and e[j] comes first in a merge; an exhausted
 // side comes last.
