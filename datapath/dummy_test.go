@@ -81,8 +81,14 @@ func TestPortsComeAndGo(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > gos {
 		t.Errorf("%d goroutines left", n-gos)
 	}
-	if h := liveHeap(); h > heap+1<<20 {
-		t.Errorf("%d bytes left", h-heap)
+	// A thread that sleeps may hold what the last round left: only what grows is a leak.
+	left := liveHeap()
+	for i := 0; i < 10 && left > heap+1<<20; i++ {
+		round()
+		left = min(left, liveHeap())
+	}
+	if left > heap+1<<20 {
+		t.Errorf("%d bytes left", left-heap)
 	}
 }
 
