@@ -2,10 +2,13 @@ package flow
 
 const (
 	// Words is the length of a Key in 64-bit words.
-	Words = 32
+	Words = 44
+	// PacketWords is how many words of it packets come with: behind them is what a pipeline
+	// adds while it decides.
+	PacketWords = 32
 	// BaseWords is how many words of it Extract fills: what the packet itself says
-	// and where it came from. The rest is zero until a tunnel or connection
-	// tracking has seen the packet.
+	// and where it came from. What is between them and PacketWords is zero until
+	// a tunnel or connection tracking has seen the packet.
 	BaseWords = 16
 )
 
@@ -45,15 +48,29 @@ const (
 	WordTunDst    //
 	WordTunDstLo  //
 	WordTun       // tunnel flags 16, source port 16, destination port 16, tos 8, ttl 8
+
+	WordReg   // reg0 32, reg1 32; six more words to reg14, reg15. A word is an xreg, two an xxreg
+	_         //
+	_         //
+	_         //
+	_         //
+	_         //
+	_         //
+	_         //
+	WordMeta  // metadata
+	WordPipe  // conj_id 32, actset_output 32
+	WordQueue // skb_priority 32, zero 32
+	_         //
 )
 
-// Key is all that decides what happens to a packet: 32 words, comparable with ==
+// Key is all that decides what happens to a packet: 44 words, comparable with ==
 // and hashed as they are. The Word constants say what is where; fields that the
 // packet does not have are zero. The zero value is the key of an empty frame.
 //
 //	        0          1     2     3      4    5           9     10        12       14
 //	base  | port     | dst | src | vlan | ip | addresses | tp  | arp, nd | target | mpls |
 //	rest  | conntrack and marks                        | tunnel                         |
+//	pipe  | registers                  | metadata | conj_id | queue                       |
 //
 // The base is two cache lines. Fields as in OpenFlow and OVS, with one
 // difference: a tag is present when its TPID is not 0, so the DEI bit is its own.

@@ -29,8 +29,12 @@ internal/vhostuser, internal/virtio/virtiotest < internal/vhostuser/frontend;
 # What the datapath looks at, and what it asks of a device.
 packet < flow, netdev;
 
-# Pure functions and tables on packets.
-flow < tso, conntrack, pipeline;
+# Pure functions and tables on packets; the flow language, the tables that it fills, and what
+# they are translated to.
+flow < tso, conntrack, pipeline/ofp, pipeline/odp;
+pipeline/ofp < pipeline/rules;
+pipeline/rules, pipeline/odp < pipeline/xlate;
+flow < datapath/megaflow;
 
 # Providers and the datapath know the contract, never each other. Providers share
 # what several of them need.
@@ -40,15 +44,18 @@ netdev, netdev/link < netdev/netdevtest;
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio, internal/vhostuser, internal/cpu, internal/unixsock < netdev/...;
 # A veth port is an afpacket port on a pair that it makes.
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio < netdev/afpacket < netdev/veth;
-netdev, tso, conntrack, pipeline, internal/cpu < datapath;
+netdev < netdev/dummy;
+netdev, tso, conntrack, pipeline/xlate, datapath/megaflow, internal/cpu < datapath;
+datapath, netdev/dummy < datapath/flowtest;
 
 # Configuration and control know nothing of packets.
 internal/jsonrpc < config/ovsdb < config/schema, config/store, config/client, config/internal/ovstest;
 config/schema < config/server;
 internal/jsonrpc, internal/version < internal/control;
 
-# gvsctl is a client and does not know the switch.
+# gvsctl is a client and does not know the switch, but the language of flows.
 config/client, config/store, internal/control < internal/vsctl < cmd/gvsctl;
+pipeline/ofp < cmd/gvsctl;
 
 # The daemon: rows become what is desired, which is compared with what is.
 NONE < internal/daemon/logging;
