@@ -44,7 +44,7 @@ netdev, netdev/link < netdev/netdevtest;
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio, internal/vhostuser, internal/cpu, internal/unixsock < netdev/...;
 # A veth port is an afpacket port on a pair that it makes.
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio < netdev/afpacket < netdev/veth;
-netdev < netdev/dummy;
+netdev, netdev/link, netdev/opt, netdev/rawio < netdev/dummy;
 netdev, tso, conntrack, pipeline/xlate, datapath/megaflow, internal/cpu < datapath;
 datapath, netdev/dummy < datapath/flowtest;
 
@@ -61,7 +61,7 @@ pipeline/ofp < cmd/gvsctl;
 NONE < internal/daemon/logging;
 config/ovsdb, netdev < internal/daemon/desired < internal/daemon/rowtest;
 internal/daemon/desired, datapath < internal/daemon/reconcile < internal/daemon/status;
-config/client, config/store, config/server, internal/control, netdev/veth, netdev/... < internal/daemon;
+config/client, config/store, config/server, internal/control, netdev/veth, netdev/dummy, netdev/... < internal/daemon;
 internal/daemon/status, internal/daemon/logging < internal/daemon < cmd/gvswitchd;
 
 # The tests' tools.
