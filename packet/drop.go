@@ -30,6 +30,24 @@ const (
 	PatchLoop      // passed through too many patch ports
 	Protected      // from a protected port to another
 
+	NoRule           // no rule of a table matches
+	RuleDrop         // a rule, bucket or action list says so, or has no output
+	TooDeep          // resubmits, groups and patches nested too deeply
+	TooManyResubmits // one packet caused too many table lookups
+	TooManyActions   // the list of what is to be done is too long
+	Meter            // beyond a meter's rate
+	TTLExpired       // TTL or hop limit would become 0
+	CTUnsupported    // a rule asks for connection tracking
+	NoSuchPort       // a rule outputs to a port that is not there
+	NoSuchGroup      // a rule names a group that is not there
+	NoBucket         // no bucket of a group is alive
+	PortNoRecv       // the port is configured to receive nothing (no-receive)
+	PortNoForward    // all outputs were to ports that send nothing (no-forward)
+	Fragment         // fragments are dropped (frags=drop)
+	ToController     // a rule sends it to a controller, and there is none
+	BadHeader        // an action edits a header that is not all there
+	MissRate         // the port causes more misses than are translated
+
 	TxRingFull     // receiver has no free buffer
 	TxTooLong      // longer than the receiver takes
 	TxOversize     // longer than the port's MTU
@@ -64,6 +82,24 @@ var dropNames = [NumDropReasons]string{
 	NoRoom:         "no_room",
 	PatchLoop:      "patch_loop",
 	Protected:      "protected",
+
+	NoRule:           "no_rule",
+	RuleDrop:         "rule_drop",
+	TooDeep:          "too_deep",
+	TooManyResubmits: "too_many_resubmits",
+	TooManyActions:   "too_many_actions",
+	Meter:            "meter",
+	TTLExpired:       "ttl_expired",
+	CTUnsupported:    "ct_unsupported",
+	NoSuchPort:       "no_such_port",
+	NoSuchGroup:      "no_such_group",
+	NoBucket:         "no_bucket",
+	PortNoRecv:       "port_no_receive",
+	PortNoForward:    "port_no_forward",
+	Fragment:         "fragment",
+	ToController:     "to_controller",
+	BadHeader:        "bad_header",
+	MissRate:         "miss_rate",
 
 	TxRingFull:     "tx_ring_full",
 	TxTooLong:      "tx_too_long",
