@@ -16,8 +16,32 @@ func (m *Match) Matches(k *Key) bool {
 	return true
 }
 
-// Value is the value of a field of up to 128 bits, the last bit of Lo being the field's
-// last.
-type Value struct {
-	Hi, Lo uint64
+// Put has m ask that f be v in the bits of mask, whatever it asked of them before.
+func (m *Match) Put(f *Field, v, mask Value) {
+	if f.quirk == port32 && v.Lo >= portReserved32 {
+		v.Lo &= 0xffff
+	}
+	f.put(&m.Key, v.And(mask), f.clip(mask))
+	f.Set(&m.Mask, mask)
+	m.Key[f.also.word] = m.Key[f.also.word]&^f.also.mask | f.also.value
+}
+
+// Get is what m asks of f: mask is zero if nothing.
+func (m *Match) Get(f *Field) (v, mask Value) {
+	return f.Get(&m.Key), f.mask(&m.Mask)
+}
+
+// mask is what bits of f are in m.
+func (f *Field) mask(m *Key) Value {
+	var v Value
+	for i := range f.n {
+		s := &f.slots[i]
+		b := m[s.word] >> s.shift & s.mask
+		if s.at >= 64 {
+			v.Hi |= b << (s.at - 64)
+		} else {
+			v.Lo |= b << s.at
+		}
+	}
+	return v.And(f.All())
 }
