@@ -29,9 +29,12 @@ type (
 	}
 	// Controller would send the packet to a controller. There is none: it does nothing.
 	Controller struct {
-		MaxLen uint16
-		ID     uint16
-		Reason uint8
+		MaxLen   uint16
+		ID       uint16
+		Reason   uint8 // enum ofp_packet_in_reason
+		Pause    bool
+		Meter    uint32 // 0: none
+		Userdata []byte
 	}
 	// Group has the packet processed by a group.
 	Group struct{ ID uint32 }
@@ -43,7 +46,7 @@ type (
 	PopQueue struct{}
 	// Bundle sends to one of the members, or stores its number in Dst if there is one
 	// (bundle_load). Algorithm is "active_backup" or "hrw", Fields "eth_src", "symmetric_l4",
-	// "symmetric_l3l4", "symmetric_l3l4+udp", "nw_src" or "nw_dst".
+	// "symmetric_l3l4", "symmetric_l3l4+udp", "symmetric_l3", "nw_src" or "nw_dst".
 	Bundle struct {
 		Fields    string
 		Basis     uint16
@@ -62,7 +65,9 @@ type (
 		Dst       Subfield
 	}
 
-	// SetField sets the bits of Mask in Field. Form says how it was written.
+	// SetField sets the bits of Mask in Field. Form says how it was written. With FormMod, tcp_src
+	// and tcp_dst mean the ports of TCP, UDP or SCTP, whichever the packet has (mod_tp_src without
+	// a match on the protocol; with one, Field is that protocol's).
 	SetField struct {
 		Field       *flow.Field
 		Value, Mask flow.Value // Value is zero where Mask is
@@ -75,12 +80,18 @@ type (
 	// StackPop is the other half of StackPush.
 	StackPop struct{ Sub Subfield }
 	// SetVLANVID and SetVLANPCP are mod_vlan_vid and mod_vlan_pcp: on a packet without
-	// a tag they push one.
-	SetVLANVID struct{ VID uint16 }
+	// a tag they push one, unless Only (set_vlan_vid, set_vlan_pcp): then they do nothing.
+	SetVLANVID struct {
+		VID  uint16
+		Only bool
+	}
 	// SetVLANPCP sets the priority.
-	SetVLANPCP struct{ PCP uint8 }
-	// PopVLAN is pop_vlan (strip_vlan) of the outer tag, if any.
-	PopVLAN struct{}
+	SetVLANPCP struct {
+		PCP  uint8
+		Only bool
+	}
+	// PopVLAN is pop_vlan of the outer tag, if any. Strip: it was written strip_vlan.
+	PopVLAN struct{ Strip bool }
 	// PushVLAN pushes a tag with the fields of the outer one, or zero.
 	PushVLAN struct{ TPID uint16 }
 	// PushMPLS pushes a label stack entry, PopMPLS takes one off, leaving EthType.
@@ -120,26 +131,29 @@ type (
 		Idle, Hard       uint16 // seconds, 0: for ever
 		Priority         uint16
 		Cookie           uint64
-		Flags            uint16 // as Flow.Flags; and LearnDeleteLearned
+		Flags            uint16 // of the new flow, as Flow.Flags: SendFlowRem or 0
 		Table            uint8
 		FinIdle, FinHard uint16
 		Limit            uint32   // flows with this cookie and table, 0: any number
 		Result           Subfield // set to 1 if it was learned, Field nil: nowhere
 		Specs            []LearnSpec
-		DeleteLearned    bool
+		DeleteLearned    bool // when the flow with this action goes, what it learned goes too
 	}
 	// Conjunction says that the flow is dimension Clause (from 0) of N of conjunctive match ID.
 	Conjunction struct {
 		ID        uint32
 		Clause, N uint8
 	}
+	// FinTimeout cuts the flow's timeouts when a TCP FIN or RST has been seen; 0: not that one.
+	FinTimeout struct{ Idle, Hard uint16 }
 	// Note does nothing.
 	Note struct{ Data []byte }
 	// Sample would sample the packet for IPFIX. It does nothing. Text is its arguments.
 	Sample struct{ Text string }
 	// Exit ends the processing of all tables.
 	Exit struct{}
-	// CT is connection tracking's ct(...), CTClear ct_clear; Text is the arguments.
+	// CT is connection tracking's ct(...), CTClear ct_clear; Text is the arguments, in
+	// the order and form in which they are printed.
 	CT struct{ Text string }
 	// CTClear forgets what connection tracking said.
 	CTClear struct{}
@@ -163,7 +177,7 @@ type Form uint8
 const (
 	FormSetField Form = iota // set_field:VALUE[/MASK]->FIELD
 	FormLoad                 // load:VALUE->FIELD[..]; Mask is one run of bits
-	FormMod                  // mod_dl_src and so on
+	FormMod                  // mod_dl_src, set_mpls_label and so on: FIELD says which
 )
 
 // LearnSpec is one match or action of what Learn adds. If Src's field is nil, the source is Value.
@@ -214,6 +228,7 @@ func (Resubmit) isAction()       {}
 func (Clone) isAction()          {}
 func (Learn) isAction()          {}
 func (Conjunction) isAction()    {}
+func (FinTimeout) isAction()     {}
 func (Note) isAction()           {}
 func (Sample) isAction()         {}
 func (Exit) isAction()           {}

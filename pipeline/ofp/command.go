@@ -15,7 +15,7 @@ const (
 
 // Buckets that a GroupMod's CommandBucket may name besides bucket ids.
 const (
-	BucketMax   uint32 = 0xffffff00 // bucket ids are less than this
+	BucketMax   uint32 = 0xffffff00 // bucket ids are not more than this
 	BucketFirst uint32 = 0xfffffffd
 	BucketLast  uint32 = 0xfffffffe
 	BucketAll   uint32 = 0xffffffff

@@ -43,10 +43,15 @@ const (
 // meant if it has Cookie in the bits of CookieMask, outputs to OutPort and OutGroup
 // (unless PortNone, GroupAny), is in Flow.Table (or that is TableAll), and its match is as
 // specific as Flow.Match (strict: is Flow.Match, with the same priority).
+//
+// A modification that finds nothing adds the flow (to table 0 if that is TableAll), unless CookieMask is not 0.
+// If SetCookie, it gives what it changes or adds the cookie NewCookie.
 type FlowMod struct {
 	Command    Command
 	Flow       Flow
 	CookieMask uint64
+	NewCookie  uint64
+	SetCookie  bool
 	OutPort    uint32
 	OutGroup   uint32
 }

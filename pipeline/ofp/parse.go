@@ -1,64 +1,130 @@
 package ofp
 
-import "errors"
-
-var errUnfinished = errors.New("not yet")
+import (
+	"fmt"
+	"strings"
+)
 
 // ParseFlow reads one flow in ovs-ofctl's syntax. For Add and Modify there must be actions, for Delete,
-// and so for filters (of dump-flows), there must not. n may be nil.
+// and so for filters (of dump-flows), there must not. What only a dump of flows says
+// (duration, n_packets, ...) is ignored. n may be nil. An error names the part and the reason.
 func ParseFlow(text string, n Names, cmd Command) (FlowMod, error) {
-	return FlowMod{}, errUnfinished
+	var m FlowMod
+	err := parseFlow(&m, text, n, cmd)
+	return m, err
 }
 
 // ParseFlows reads a file of flows, as add-flows does: one a line, "#" begins a comment, and a line may start with
 // "add", "modify", "modify_strict", "delete" or "delete_strict". An error names the line.
 func ParseFlows(text string, n Names) ([]FlowMod, error) {
-	return nil, errUnfinished
+	mods := make([]FlowMod, 0, strings.Count(text, "\n")+1)
+	err := eachLine(text, func(line string) error {
+		cmd, rest := lineCommand(line)
+		mods = append(mods, FlowMod{})
+		return parseFlow(&mods[len(mods)-1], rest, n, cmd)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mods, nil
 }
 
-// ParseActions reads a list of actions ("output:1,set_field:80->tcp_dst"), without prerequisites being
-// checked: that is Flow.Check.
-func ParseActions(text string, n Names) ([]Action, error) {
-	return nil, errUnfinished
-}
-
-// AppendActions writes actions as ovs-ofctl does, "drop" if there are none.
-func AppendActions(b []byte, a []Action, n Names) []byte {
-	return b
-}
-
-// Append writes the flow as a line of `ovs-ofctl --no-stats dump-flows`, without the end of the line:
-// " cookie=0x5, table=1, priority=10,tcp,in_port=1 actions=output:2".
-func (f *Flow) Append(b []byte, n Names) []byte {
-	return b
-}
-
-// AppendStats writes the flow as a line of `ovs-ofctl dump-flows`, with the given times in
-// milliseconds: how long ago it was added, used and (hard) changed.
-func (f *Flow) AppendStats(b []byte, n Names, s Stats) []byte {
-	return b
-}
-
-// Stats is what dump-flows shows of a flow beside the flow.
-type Stats struct {
-	Packets, Bytes       uint64
-	Duration             int64 // ms since it was added
-	IdleAge, HardAge     int64 // ms since the last packet, and the last change; -1: not to be shown
-	HideDuration, NoCnts bool
-}
-
-// Check tells what is wrong with the flow, if anything: actions whose fields the match does not promise,
-// fields that are read-only, goto_table backwards. ParseFlow has done it.
-func (f *Flow) Check() error {
+// eachLine calls f for each line of text that holds more than white space and a comment.
+func eachLine(text string, f func(line string) error) error {
+	for no := 1; text != ""; no++ {
+		line := text
+		if i := strings.IndexByte(text, '\n'); i >= 0 {
+			line, text = text[:i], text[i+1:]
+		} else {
+			text = ""
+		}
+		if i := strings.IndexByte(line, '#'); i >= 0 {
+			line = line[:i]
+		}
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := f(line); err != nil {
+			return fmt.Errorf("line %d: %w", no, err)
+		}
+	}
 	return nil
 }
 
-// ParsePort reads a port: a number, a reserved name in any case, or a name.
-func ParsePort(text string, n Names) (uint32, bool) {
-	return 0, false
+// lineCommand takes the command off a line of a flow file. Like ovs-ofctl it takes any
+// beginning of a command's name, the first one that fits.
+func lineCommand(line string) (Command, string) {
+	line = strings.TrimLeft(line, " \t\r\n")
+	i := 0
+	for i < len(line) && !isGap(line[i]) {
+		i++
+	}
+	word := line[:i]
+	for _, c := range [...]struct {
+		name string
+		cmd  Command
+	}{{"add", Add}, {"delete", Delete}, {"delete_strict", DeleteStrict}, {"modify", Modify}, {"modify_strict", ModifyStrict}} {
+		if word != "" && strings.HasPrefix(c.name, word) {
+			return c.cmd, line[i:]
+		}
+	}
+	return Add, line
 }
 
-// AppendPort writes a port.
-func AppendPort(b []byte, port uint32, n Names) []byte {
-	return b
+func parseFlow(m *FlowMod, text string, n Names, cmd Command) error {
+	m.Command = cmd
+	m.OutPort, m.OutGroup = PortNone, GroupAny
+	f := &m.Flow
+	f.Priority = DefaultPriority
+	if cmd != Add {
+		f.Table = TableAll
+	}
+	filter := cmd == Delete || cmd == DeleteStrict
+	actions := ""
+	if !filter {
+		var ok bool
+		if text, actions, ok = cutActions(text); !ok {
+			return fmt.Errorf("flow %q: there are no actions (\"actions=...\")", strings.TrimSpace(text))
+		}
+	}
+	for {
+		key, value, rest, ok := nextPair(text)
+		if !ok {
+			break
+		}
+		text = rest
+		known, err := m.flowKey(key, value, n)
+		if err == nil && !known {
+			err = f.Match.Add(key, value, value != "", n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := f.Match.Check(); err != nil {
+		return err
+	}
+	if filter {
+		return nil
+	}
+	p := parser{names: n, l4: l4Proto(&f.Match)}
+	if err := p.list(actions, true, ""); err != nil {
+		return err
+	}
+	f.Actions = p.out
+	return f.Check()
+}
+
+// cutActions divides a flow's text at "actions=" or whatever begins with "action" and goes on
+// with "=", as ovs-ofctl does.
+func cutActions(text string) (before, actions string, ok bool) {
+	i := strings.Index(text, "action")
+	if i < 0 {
+		return text, "", false
+	}
+	j := strings.IndexByte(text[i:], '=')
+	if j < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+j+1:], true
 }
