@@ -17,6 +17,7 @@ const (
 	outputOptions     = "Output"
 	ignoredOptions    = "Accepted for compatibility, without effect"
 	runtimeGroup      = "Runtime commands (answered by gvswitchd)"
+	flowGroup         = "Flow commands (answered by gvswitchd)"
 )
 
 // app describes the program to the CLI framework: its options, help, completion and manual page. act is what it does once the options are
@@ -50,7 +51,7 @@ func (p *program) app(act func(*cli.Context) error) *cli.App {
 const description = `Commands that follow one another, separated by "--", are carried out in one transaction: all or nothing. Options before the first
 command's name are this program's or that command's; the others stand before their own command's name.
 
-A command with a slash in its name, and the runtime commands listed below, go to gvswitchd itself. All others work on the
+A command with a slash in its name, and the flow and runtime commands listed below, go to gvswitchd itself. All others work on the
 configuration database; gvsctl then waits until the switch has applied the change, and exits with an error if it could not.
 
 The exit status is 0, 1 for an error, 2 for an error that gvswitchd reports, or for br-exists if the bridge does not exist.
@@ -58,6 +59,7 @@ The exit status is 0, 1 for an error, 2 for an error that gvswitchd reports, or 
     gvsctl add-br br0
     gvsctl add-port br0 vm0 tag=10 type=vhost-user mode=client socket=/run/vm0.sock
     gvsctl --may-exist add-port br0 eth1 -- set Interface eth1 mtu_request=9000
+    gvsctl add-flow br0 priority=10,tcp,in_port=vm0,actions=output:eth1
     gvsctl fdb/show br0`
 
 // flags are the options that are not a command's.
@@ -92,7 +94,7 @@ func (p *program) flags() []cli.Flag {
 var optionalArgs = map[string]bool{"verbose": true, "log-file": true}
 
 // options are what may stand before the first command's name: the flags, and the options of all commands.
-func options(flags []cli.Flag) []option {
+func (p *program) options(flags []cli.Flag) []option {
 	var list []option
 	for _, f := range flags {
 		o := option{name: f.Names()[0]}
@@ -120,6 +122,13 @@ func options(flags []cli.Flag) []option {
 			}
 		}
 	}
+	if p.compat() {
+		return list
+	}
+	for _, o := range commonFlowOptions {
+		o.local = true
+		list = append(list, o)
+	}
 	return list
 }
 
@@ -139,6 +148,11 @@ func (p *program) commands(act func(*cli.Context) error) []*cli.Command {
 	}
 	if p.compat() {
 		return list
+	}
+	for _, c := range flowCommands() {
+		if isFlowCommand(c.name) && c.name != "dump-ports" {
+			add(flowGroup, c.name, c.args, c.usage, nil)
+		}
 	}
 	for _, c := range runtimeCommands {
 		add(runtimeGroup, c.name, c.args, c.usage, nil)

@@ -40,7 +40,7 @@ func (p *program) completion(c *cli.Context) error {
 
 // completeArgs prints the words that may follow args.
 func (p *program) completeArgs(app *cli.App, args []string) {
-	line, err := getopt(args, options(app.Flags))
+	line, err := getopt(args, p.options(app.Flags))
 	if err != nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (p *program) complete(c *cli.Context, app *cli.App) {
 	if i := lastIndex(words, "--"); i >= 0 {
 		words = words[i+1:]
 	} else if len(words) == 0 {
-		for _, o := range options(app.Flags) {
+		for _, o := range p.options(app.Flags) {
 			fmt.Fprintln(p.stdout, "--"+o.name)
 		}
 	}

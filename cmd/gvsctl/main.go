@@ -1,7 +1,8 @@
-// Command gvsctl configures and questions a running switch. It speaks ovs-vsctl's grammar to the switch's database and ovs-appctl's to its
-// command socket; under the names ovs-vsctl and ovs-appctl it is what they are, down to defaults, texts and exit statuses.
+// Command gvsctl configures and questions a running switch. It speaks ovs-vsctl's grammar to the switch's database, and ovs-appctl's and
+// ovs-ofctl's to its command socket; under their names it is what they are, down to defaults, texts and exit statuses.
 //
-// It is wiring: the grammar is in internal/vsctl, the command channel in internal/control. It knows nothing of the switch itself.
+// It is wiring: the grammar of the database's commands is in internal/vsctl, the command channel in internal/control, the language of flows
+// in pipeline/ofp. It knows nothing of the switch itself: flows go there as text.
 package main
 
 import (
@@ -32,7 +33,7 @@ func (p *program) run() int {
 	case "ovs-appctl":
 		return p.appctl()
 	case "ovs-ofctl":
-		return p.fail(1, "%s", notYet)
+		return p.ofctl()
 	default:
 		return p.vsctl()
 	}
@@ -66,4 +67,6 @@ func (p *program) runDir() string {
 }
 
 // compatName reports whether the name is one of Open vSwitch's programs.
-func (p *program) compatName() bool { return p.name == "ovs-vsctl" || p.name == "ovs-appctl" }
+func (p *program) compatName() bool {
+	return p.name == "ovs-vsctl" || p.name == "ovs-appctl" || p.name == "ovs-ofctl"
+}

@@ -20,7 +20,7 @@ type runtimeCommand struct{ name, args, usage string }
 var runtimeCommands = []runtimeCommand{
 	{"version", "", "print the version of gvswitchd"},
 	{"list-commands", "", "print the runtime commands that gvswitchd knows"},
-	{"dump-ports", "[BRIDGE] [PORT]", "print the counters of ports"},
+	{"dump-ports", "[BRIDGE] [PORT]", "print the counters of ports, and what was dropped for which reason"},
 	{"fdb/show", "BRIDGE", "print the MAC addresses that a bridge has learned"},
 	{"fdb/add", "BRIDGE PORT VLAN MAC", "add a static MAC address"},
 	{"fdb/del", "BRIDGE VLAN MAC", "delete a MAC address"},
@@ -31,18 +31,16 @@ var runtimeCommands = []runtimeCommand{
 	{"dpif-netdev/pmd-rxq-show", "", "print which poll thread serves which receive queue"},
 	{"dpif-netdev/pmd-perf-show", "", "print the performance of the poll threads"},
 	{"dpctl/show", "", "print the datapath and its ports"},
+	{"ofproto/trace", "BRIDGE FLOW [-generate | PACKET]", "follow a packet through the tables of a bridge, and print each step"},
+	{"bridge/dump-flows", "BRIDGE", "print all flows of a bridge"},
+	{"dpctl/dump-flows", "[-m] [--names] [filter=FLOW]", "print the megaflows of the poll threads"},
+	{"dpctl/del-flows", "", "empty the megaflow tables; they fill again with the next packets"},
+	{"dpif-netdev/subtable-lookup-info-get", "", "print the masks of the megaflow tables and how often they hit"},
+	{"upcall/show", "", "print how full the megaflow tables are"},
+	{"upcall/set-flow-limit", "N", "set how many megaflows there may be"},
+	{"coverage/show", "", "print counters of events, and their rates"},
 	{"vlog/set", "[SPEC]", "set log levels"},
 	{"exit", "", "end gvswitchd"},
-}
-
-// notYet is the answer to ovs-ofctl's commands.
-const notYet = "flow commands are not available yet: bridges forward as with the flow actions=NORMAL"
-
-// flowCommands are those of ovs-ofctl that users of a switch type.
-var flowCommands = []string{
-	"add-flow", "add-flows", "mod-flows", "del-flows", "replace-flows", "diff-flows", "dump-flows", "dump-tables", "dump-aggregate",
-	"add-group", "mod-group", "del-groups", "dump-groups", "add-meter", "mod-meter", "del-meters", "dump-meters", "meter-stats",
-	"mod-port", "dump-ports-desc", "packet-out", "snoop", "monitor",
 }
 
 // isRuntime reports whether a command is for gvswitchd, which knows dpif-netdev/pmd-... without the first part, too.

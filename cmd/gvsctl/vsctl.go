@@ -40,7 +40,7 @@ func (p *program) vsctl() int {
 		p.completeArgs(app, p.args[:n-1])
 		return 0
 	}
-	line, err := getopt(p.args, options(app.Flags))
+	line, err := getopt(p.args, p.options(app.Flags))
 	if err != nil {
 		return p.fail(1, "%v", err)
 	}
@@ -165,6 +165,8 @@ func (p *program) own(ctx context.Context, c *cli.Context, s *settings, line par
 		return true, p.commandHelp(c, args[0])
 	case len(args) > 0 && args[0] == "--help":
 		return true, p.commandHelp(c, name)
+	case isFlowCommand(name) && name != "dump-ports":
+		return true, p.ownFlow(ctx, s, line)
 	case isRuntime(name):
 		if status := p.runtime(ctx, "gvswitchd", control.Socket(s.runDir), s.vsctl.Style.Format == "json", name, args); status != 0 {
 			return true, &exitError{status: status}
@@ -176,11 +178,35 @@ func (p *program) own(ctx context.Context, c *cli.Context, s *settings, line par
 			return true, err
 		}
 		return true, p.timed(p.database(ctx, s, []*vsctl.Command{command}), s)
-	case slices.Contains(flowCommands, name):
-		return true, fmt.Errorf("%s: %s", name, notYet)
 	default:
 		return false, nil
 	}
+}
+
+// ownFlow carries out one of ovs-ofctl's commands; its options may stand before and after its name.
+func (p *program) ownFlow(ctx context.Context, s *settings, line parsed) error {
+	var given []string
+	for _, o := range line.locals {
+		word := o.Name
+		if o.HasValue {
+			word += "=" + o.Value
+		}
+		given = append(given, word)
+	}
+	after, operands, err := permute(line.rest[1:], commonFlowOptions)
+	if err != nil {
+		return err
+	}
+	opt, err := readFlowOptions(append(given, after...))
+	if err != nil {
+		return err
+	}
+	opt.json = s.vsctl.Style.Format == "json"
+	status := p.flow(ctx, opt, line.rest[0], operands, func() (string, error) { return control.Socket(s.runDir), nil })
+	if status != 0 {
+		return &exitError{status: status}
+	}
+	return nil
 }
 
 // commandHelp prints how one command is used.
