@@ -1,0 +1,331 @@
+package flowdiff
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gvswitch/gvswitch/datapath/flowtest"
+)
+
+// OVS is an Open vSwitch as a flowtest.Switch.
+type OVS struct {
+	*instance
+	built   []flowtest.Bridge
+	round   int // how often ports were made
+	pcaps   map[flowtest.PortRef]*pcapReader
+	dirty   map[string]bool // bridge and what it has: groups, meters
+	changed bool            // ports are not as they were made
+	stopped bool            // its clock stands
+}
+
+// Start starts an Open vSwitch that lives in dir, which must be empty.
+func Start(dir string) (*OVS, error) {
+	i, err := start(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &OVS{instance: i}, nil
+}
+
+// Close ends it.
+func (o *OVS) Close() error { return o.stop() }
+
+func portName(r flowtest.PortRef) string {
+	if r.Bridge == "br0" {
+		return fmt.Sprintf("p%d", r.Number)
+	}
+	return fmt.Sprintf("%s-p%d", r.Bridge, r.Number)
+}
+
+// Build implements flowtest.Switch. If the ports are as before, they stay.
+func (o *OVS) Build(bridges []flowtest.Bridge) error {
+	if o.changed || !slices.EqualFunc(o.built, bridges, sameBridge) {
+		return o.rebuild(bridges)
+	}
+	for _, b := range bridges {
+		if o.dirty[b.Name+" group"] {
+			if _, err := o.ofctl("", "del-groups", b.Name); err != nil {
+				return err
+			}
+		}
+		if o.dirty[b.Name+" meter"] {
+			if _, err := o.ofctl("", "del-meters", b.Name); err != nil {
+				return err
+			}
+		}
+		if err := o.Flush(b.Name); err != nil {
+			return err
+		}
+		if err := o.initialFlows(b); err != nil {
+			return err
+		}
+	}
+	o.dirty = map[string]bool{}
+	return nil
+}
+
+// initialFlows gives the bridge the flows that a new one has.
+func (o *OVS) initialFlows(b flowtest.Bridge) error {
+	flows := "delete\n"
+	if b.Options["fail-mode"] == "standalone" {
+		flows += "add priority=0,actions=NORMAL\n"
+	}
+	_, err := o.ofctl(flows, "add-flows", b.Name, "-")
+	return err
+}
+
+func sameBridge(a, b flowtest.Bridge) bool {
+	return a.Name == b.Name && maps.Equal(a.Options, b.Options) && slices.EqualFunc(a.Ports, b.Ports, func(p, q flowtest.Port) bool {
+		return p.Number == q.Number && maps.Equal(p.Options, q.Options)
+	})
+}
+
+func (o *OVS) rebuild(bridges []flowtest.Bridge) error {
+	var args []string
+	for _, b := range o.built {
+		args = append(args, "--", "--if-exists", "del-br", b.Name)
+	}
+	if len(args) > 0 {
+		if _, err := o.vsctl(args...); err != nil {
+			return err
+		}
+	}
+	o.round++
+	o.pcaps, o.dirty, o.changed = map[flowtest.PortRef]*pcapReader{}, map[string]bool{}, false
+	args = nil
+	var down []string
+	for _, b := range bridges {
+		args = append(args, "--", "add-br", b.Name, "--", "set", "bridge", b.Name, "datapath_type=dummy", "fail-mode=secure",
+			"protocols="+versions, "other_config:hwaddr=02:00:00:00:00:fe")
+		for _, k := range slices.Sorted(maps.Keys(b.Options)) {
+			if k != "fail-mode" {
+				args = append(args, "other_config:"+k+"="+b.Options[k])
+			}
+		}
+		for _, p := range b.Ports {
+			name := portName(flowtest.PortRef{Bridge: b.Name, Number: p.Number})
+			more, err := o.portArgs(b, p, name)
+			if err != nil {
+				return err
+			}
+			args = append(args, more...)
+			if p.Options["link"] == "false" {
+				down = append(down, name)
+			}
+		}
+	}
+	o.built = nil
+	if _, err := o.vsctl(args[1:]...); err != nil {
+		return err
+	}
+	o.built = bridges
+	for _, b := range bridges {
+		if err := o.initialFlows(b); err != nil {
+			return err
+		}
+	}
+	for _, name := range down {
+		if _, err := o.call("netdev-dummy/set-admin-state", name, "down"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portArgs are ovs-vsctl's arguments for a port.
+func (o *OVS) portArgs(b flowtest.Bridge, p flowtest.Port, name string) ([]string, error) {
+	args := []string{"--", "add-port", b.Name, name}
+	var port []string
+	iface := []string{"--", "set", "interface", name, fmt.Sprintf("ofport_request=%d", p.Number)}
+	peer := p.Options["peer"]
+	for _, k := range slices.Sorted(maps.Keys(p.Options)) {
+		v := p.Options[k]
+		switch k {
+		case "peer":
+			bridge, n, _ := strings.Cut(v, ":")
+			number, err := strconv.Atoi(n)
+			if err != nil {
+				return nil, fmt.Errorf("peer=%s: not BRIDGE:NUMBER", v)
+			}
+			iface = append(iface, "type=patch", "options:peer="+portName(flowtest.PortRef{Bridge: bridge, Number: number}))
+		case "link":
+		case "tag", "trunks", "vlan_mode", "protected", "cvlans":
+			port = append(port, k+"="+v)
+		default:
+			port = append(port, "other_config:"+k+"="+v)
+		}
+	}
+	if peer == "" {
+		path := o.path(fmt.Sprintf("%s.%d.pcap", name, o.round))
+		iface = append(iface, "type=dummy", "options:tx_pcap="+path)
+		o.pcaps[flowtest.PortRef{Bridge: b.Name, Number: p.Number}] = &pcapReader{path: path}
+	}
+	return append(append(args, port...), iface...), nil
+}
+
+func (o *OVS) ofctl(input, verb, bridge string, args ...string) (string, error) {
+	return o.command(input, "ovs-ofctl", append([]string{"--timeout=10", "-O", versions, verb, o.bridgeSocket(bridge)}, args...)...)
+}
+
+// Commands implements flowtest.Switch.
+func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
+	if first := list[0]; first.Name == "add-flow" && len(list) > 1 {
+		var lines strings.Builder
+		for _, c := range list {
+			lines.WriteString(c.Text + "\n")
+		}
+		_, err := o.ofctl(lines.String(), "add-flows", bridge, "-")
+		return err
+	}
+	for _, c := range list {
+		var err error
+		switch {
+		case c.Name == "link":
+			f := strings.Fields(c.Text)
+			n, _ := strconv.Atoi(f[0])
+			o.changed = true
+			_, err = o.call("netdev-dummy/set-admin-state", portName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1])
+		case c.Name == "mod-port":
+			o.changed = true
+			f := strings.Fields(c.Text)
+			_, err = o.ofctl("", c.Name, bridge, f...)
+		default:
+			for _, kind := range []string{"group", "meter", "bucket"} {
+				if strings.Contains(c.Name, kind) {
+					o.dirty[bridge+" "+strings.Replace(kind, "bucket", "group", 1)] = true
+				}
+			}
+			args := []string{}
+			if c.Text != "" {
+				args = append(args, c.Text)
+			}
+			if c.Strict {
+				args = append([]string{"--strict"}, args...)
+			}
+			_, err = o.ofctl("", c.Name, bridge, args...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Send implements flowtest.Switch. The datapath forgets its flows before: what Open vSwitch's
+// tables say is asked, not what its cache still holds.
+func (o *OVS) Send(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest.PortRef][][]byte, error) {
+	if _, err := o.call("revalidator/purge"); err != nil {
+		return nil, err
+	}
+	return o.inject(at, frames)
+}
+
+// inject is Send without forgetting.
+func (o *OVS) inject(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest.PortRef][][]byte, error) {
+	args := []string{portName(at)}
+	for _, f := range frames {
+		args = append(args, hex.EncodeToString(f.Bytes))
+	}
+	if _, err := o.call("netdev-dummy/receive", args...); err != nil {
+		return nil, err
+	}
+	// Commands are answered between two rounds of the main loop, in which the packets are handled.
+	for range 2 {
+		if _, err := o.call("version"); err != nil {
+			return nil, err
+		}
+	}
+	got := map[flowtest.PortRef][][]byte{}
+	for r, p := range o.pcaps {
+		f, err := p.read()
+		if err != nil {
+			return nil, err
+		}
+		if len(f) > 0 {
+			got[r] = f
+		}
+	}
+	return got, nil
+}
+
+// Flows implements flowtest.Switch.
+func (o *OVS) Flows(bridge, filter string) ([]string, error) {
+	args := []string{"--timeout=10", "--no-stats", "--no-names", "dump-flows", o.bridgeSocket(bridge)}
+	if filter != "" {
+		args = append(args, filter)
+	}
+	out, err := o.command("", "ovs-ofctl", args...)
+	if err != nil {
+		return nil, err
+	}
+	var flows []string
+	for l := range strings.Lines(out) {
+		if !strings.Contains(l, "_FLOW reply") {
+			flows = append(flows, strings.TrimSpace(l))
+		}
+	}
+	return flows, nil
+}
+
+var counters = regexp.MustCompile(`packet_count=(\d+) byte_count=(\d+)`)
+
+// Count implements flowtest.Switch.
+func (o *OVS) Count(bridge, filter string) (packets, bytes int, err error) {
+	if _, err := o.call("revalidator/purge"); err != nil {
+		return 0, 0, err
+	}
+	out, err := o.ofctl("", "dump-aggregate", bridge, filter)
+	if err != nil {
+		return 0, 0, err
+	}
+	m := counters.FindStringSubmatch(out)
+	if m == nil {
+		return 0, 0, fmt.Errorf("dump-aggregate: cannot read %q", out)
+	}
+	packets, _ = strconv.Atoi(m[1])
+	bytes, _ = strconv.Atoi(m[2])
+	return packets, bytes, nil
+}
+
+// MACs implements flowtest.Switch.
+func (o *OVS) MACs(bridge string) ([]string, error) {
+	out, err := o.call("fdb/show", bridge)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for l := range strings.Lines(out) {
+		f := strings.Fields(l)
+		if len(f) != 4 || f[0] == "port" {
+			continue
+		}
+		all = append(all, strings.Join(f[:3], " "))
+	}
+	return all, nil
+}
+
+// Flush implements flowtest.Switch.
+func (o *OVS) Flush(bridge string) error {
+	_, err := o.call("fdb/flush", bridge)
+	return err
+}
+
+// Wait implements flowtest.Switch. From the first one on the clock stands but for these.
+func (o *OVS) Wait(seconds int) error {
+	if _, err := o.call("revalidator/purge"); err != nil { // brings the times of use up to date
+		return err
+	}
+	if !o.stopped {
+		if _, err := o.call("time/stop"); err != nil {
+			return err
+		}
+		o.stopped = true
+	}
+	_, err := o.call("time/warp", strconv.Itoa(seconds*1000), "500")
+	return err
+}
