@@ -1,16 +1,19 @@
 package rules
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
-// Group is a group. Def and the length of Buckets never change: a change makes a new Group.
+// Group is a group. Def and the length of Buckets never change: a change makes a new Group, and
+// buckets that are as before keep their counters.
 type Group struct {
-	Def     ofp.GroupDef
-	Buckets []*Bucket // as Def.Buckets
-	Created int64     // milliseconds
+	Def      ofp.GroupDef
+	Buckets  []*Bucket // as Def.Buckets
+	Created  int64     // milliseconds
+	Modified int64
 
 	packets, bytes atomic.Uint64
 }
@@ -18,7 +21,7 @@ type Group struct {
 // Bucket counts what a bucket was used for.
 type Bucket struct {
 	Def            *ofp.Bucket
-	packets, bytes atomic.Uint64
+	packets, bytes *atomic.Uint64
 }
 
 // Add counts packets that were given to the group.
@@ -38,45 +41,70 @@ type Liveness interface {
 	PortUp(of uint32) bool
 }
 
+// maxChain is how many groups may watch or use each other in a row.
+const maxChain = 32
+
 // Live tells whether a bucket is alive: its watched port is up and its watched group has
 // a live bucket.
-func (t *Tables) Live(b *Bucket, l Liveness) bool { return true }
+func (t *Tables) Live(b *Bucket, l Liveness) bool { return t.live(b, l, 0) }
+
+func (t *Tables) live(b *Bucket, l Liveness, depth int) bool {
+	if b.Def.WatchPort != ofp.PortNone && !l.PortUp(b.Def.WatchPort) {
+		return false
+	}
+	if b.Def.WatchGroup == ofp.GroupAny {
+		return true
+	}
+	g := t.Group(b.Def.WatchGroup)
+	if g == nil || depth == maxChain {
+		return false
+	}
+	for _, b := range g.Buckets {
+		if t.live(b, l, depth+1) {
+			return true
+		}
+	}
+	return false
+}
 
 // Pick is the bucket for a packet with a hash: of a select group by weight among the live ones, such that
 // a bucket that comes or goes moves only its share of hashes; of a fast failover group the
 // first that is alive; of an indirect group the only one. It is nil if there is none, and for groups of type all.
-func (t *Tables) Pick(g *Group, hash uint32, l Liveness) *Bucket { return nil }
+func (t *Tables) Pick(g *Group, hash uint32, l Liveness) *Bucket {
+	switch g.Def.Type {
+	case ofp.GroupIndirect:
+		if len(g.Buckets) != 0 {
+			return g.Buckets[0]
+		}
+	case ofp.GroupFastFailover:
+		for _, b := range g.Buckets {
+			if t.Live(b, l) {
+				return b
+			}
+		}
+	case ofp.GroupSelect:
+		// Weighted rendezvous hashing: the share of each is its part of all weights.
+		var best *Bucket
+		var most float64
+		for _, b := range g.Buckets {
+			if b.Def.Weight == 0 || !t.Live(b, l) {
+				continue
+			}
+			h := mixed(mixed(0x243f6a8885a308d3, uint64(hash), 0), uint64(b.Def.ID), 1)
+			h ^= h >> 32
+			h *= 0xd6e8feb86659fd93
+			u := (float64(h>>11) + 0.5) / (1 << 53) // in (0, 1)
+			if s := -float64(b.Def.Weight) / math.Log(u); best == nil || s > most {
+				best, most = b, s
+			}
+		}
+		return best
+	}
+	return nil
+}
 
 // Group is the group with a number, nil if there is none.
-func (t *Tables) Group(id uint32) *Group { return nil }
+func (t *Tables) Group(id uint32) *Group { return t.groups.get(id) }
 
 // Groups are all groups, by number.
-func (t *Tables) Groups() []*Group { return nil }
-
-// GroupCommand is a change of groups (OpenFlow 1.5, ofp_group_mod_command).
-type GroupCommand uint8
-
-// The commands.
-const (
-	GroupAdd GroupCommand = iota
-	GroupModify
-	GroupAddOrModify   // ovs-ofctl's mod-group --may-create
-	GroupDelete        // and all flows that use it; ID GroupAll: all groups
-	GroupInsertBuckets // Def's buckets, at Where
-	GroupRemoveBuckets // the bucket Where
-)
-
-// Places for buckets (OpenFlow 1.5, ofp_group_bucket).
-const (
-	BucketFirst uint32 = 0xfffffffd
-	BucketLast  uint32 = 0xfffffffe
-	BucketAll   uint32 = 0xffffffff
-	// GroupAll means all groups.
-	GroupAll uint32 = 0xfffffffc
-)
-
-// ApplyGroup changes groups. where is the bucket (its ID, BucketFirst, BucketLast, BucketAll) of
-// insert (behind it) and remove. Flows that used a deleted group are deleted.
-func (t *Tables) ApplyGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now int64) (Changed, error) {
-	return Changed{}, nil
-}
+func (t *Tables) Groups() []*Group { return t.groups.values() }

@@ -1,27 +1,66 @@
 package rules
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
 // Tables are the tables, groups and meters of a bridge. Make them with New.
 type Tables struct {
-	version   atomic.Uint64 // published; odd steps are nothing special
+	version   atomic.Uint64 // published. The high half counts big changes, the low half small ones between
 	reclaimed atomic.Uint64 // versions below this can no longer be looked at
+	pins      atomic.Int32  // slow readers: nothing is reclaimed
 	tables    [ofp.MaxTables]atomic.Pointer[table]
+	groups    idmap[Group]
+	meters    idmap[Meter]
+	shape     atomic.Pointer[Shape]
 
-	mu sync.Mutex
+	big     sync.Mutex   // held for the whole of a big change, before mu
+	waiting atomic.Int32 // small writers that wait for mu
+
+	mu       sync.Mutex // held for one piece of a change
+	pending  bool       // there is a big change under way, which has to
+	log      []*Rule    // look at these rules that came or went meanwhile
+	seq      uint32
+	timers   timers
+	limbo    limbo
+	learned  map[cookieOf]int // rules with delete_learned, by what they learn
+	orphans  []cookieOf       // those of learned that came to 0
+	counted  map[cookieOf]int // rules by cookie, where Options.Limit asked for it
+	normals  int              // linked rules with the trait normal
+	learners int
+	reads    map[flow.Key]int // linked rules by what their actions look at
+	stamp    atomic.Uint64    // of what shape was made from
+
+	maskMu sync.Mutex
+	masks  map[flow.Key]*mask // a cache
+
+	start time.Time
+	grace time.Duration
 }
 
-// table is one flow table.
-type table struct{}
+// cookieOf is a cookie in a table.
+type cookieOf struct {
+	cookie uint64
+	table  uint8
+}
+
+// grace is how long rules that went stay where they are for those who decide by an older
+// version. A decision takes microseconds; one that was held up for longer is told so by Valid.
+const grace = 20 * time.Millisecond
 
 // New makes empty tables.
 func New() *Tables {
-	t := &Tables{}
+	t := &Tables{
+		start: time.Now(), grace: grace,
+		learned: map[cookieOf]int{}, counted: map[cookieOf]int{}, reads: map[flow.Key]int{},
+		masks: map[flow.Key]*mask{},
+	}
 	t.version.Store(1)
 	return t
 }
@@ -34,58 +73,42 @@ func (t *Tables) Version() uint64 { return t.version.Load() }
 // if it is false, decide again.
 func (t *Tables) Valid(version uint64) bool { return version >= t.reclaimed.Load() }
 
-// Tags of what a decision depended on. A decision is to be made again if its tags and
-// those of a change have a bit in common. Bits 0 to 47 are tables, 48 to 55 groups; FreeTags are for
-// others.
-const (
-	tableTags = 48
-	groupTags = 8
-	// FreeTags are the bits that this package does not use.
-	FreeTags uint64 = 0xff << 56
-)
-
-// TableTag is the bit of a table.
-func TableTag(table uint8) uint64 { return 1 << (table % tableTags) }
-
-// GroupTag is the bit of a group.
-func GroupTag(id uint32) uint64 { return 1 << (tableTags + id%groupTags) }
-
-// Options says how a change is made.
-type Options struct {
-	Now int64 // milliseconds, any epoch; the same clock as Rule.Add's and Expire's
-	// Learn says that adding a flow that is there, equal in all respects, only renews its
-	// time: no change, nothing to translate again.
-	Learn bool
-	// Limit refuses an added flow if its table has that many flows with its cookie; 0: none.
-	Limit uint32
+// lockSmall takes mu for a small change; those who work in pieces let it go first.
+func (t *Tables) lockSmall() {
+	t.waiting.Add(1)
+	t.mu.Lock()
+	t.waiting.Add(-1)
 }
 
-// Changed says what a change changed. Rules are the rules that came or went, if they are few;
-// Many says that they are not all named.
-type Changed struct {
-	Tags     uint64
-	Version  uint64 // in which it can be seen
-	Added    int
-	Modified int
-	Removed  int
-	Rules    []*Rule
-	Many     bool
+// lockPiece takes mu for a piece of a big change.
+func (t *Tables) lockPiece() {
+	for i := 0; i < 1000 && t.waiting.Load() > 0; i++ {
+		runtime.Gosched()
+	}
+	t.mu.Lock()
 }
 
-// Apply applies flow mods in their order, all or none, in one version step. An error is an *Error.
-func (t *Tables) Apply(mods []ofp.FlowMod, o Options) (Changed, error) {
-	return Changed{}, nil
+// table is a table to write to, made if need be. Preconditions: mu.
+func (t *Tables) table(n uint8) *table {
+	tb := t.tables[n].Load()
+	if tb == nil {
+		tb = newTable()
+		t.tables[n].Store(tb)
+	}
+	return tb
 }
 
-// Replace makes flows the content of all tables, in one version step. A flow that is there
-// already, equal in all respects, keeps its counters. An error is an *Error.
-func (t *Tables) Replace(flows []ofp.Flow, o Options) (Changed, error) {
-	return Changed{}, nil
+// maskOf is the mask of the bits of full, one object for as many rules as possible.
+func (t *Tables) maskOf(full *flow.Key) *mask {
+	t.maskMu.Lock()
+	defer t.maskMu.Unlock()
+	m := t.masks[*full]
+	if m == nil {
+		if len(t.masks) >= 1024 {
+			clear(t.masks)
+		}
+		m = newMask(full)
+		t.masks[*full] = m
+	}
+	return m
 }
-
-// Expire removes the rules whose idle or hard timeout has passed.
-func (t *Tables) Expire(now int64) Changed { return Changed{} }
-
-// Flows are the rules that a filter (as of Delete and DeleteStrict) means, nil: all; by table, then descending
-// priority, then age.
-func (t *Tables) Flows(filter *ofp.FlowMod) []*Rule { return nil }

@@ -1,0 +1,65 @@
+package rules
+
+// Tags of what a decision depended on. A decision is to be made again if its tags and
+// those of a change have a bit in common. Bits 0 to 47 are tables, 48 to 55 groups; FreeTags are for
+// others.
+const (
+	tableTags = 48
+	groupTags = 8
+	// FreeTags are the bits that this package does not use.
+	FreeTags uint64 = 0xff << 56
+)
+
+// TableTag is the bit of a table.
+func TableTag(table uint8) uint64 { return 1 << (table % tableTags) }
+
+// GroupTag is the bit of a group.
+func GroupTag(id uint32) uint64 { return 1 << (tableTags + id%groupTags) }
+
+// Options says how a change is made.
+type Options struct {
+	Now int64 // milliseconds, any epoch; the same clock as Rule.Add's and Expire's
+	// Learn says that adding a flow that is there, equal in all respects, only renews its
+	// time: no change, nothing to translate again.
+	Learn bool
+	// Limit refuses an added flow if its table has that many flows with its cookie; 0: none.
+	Limit uint32
+}
+
+// maxNamed is how many rules a Changed names.
+const maxNamed = 16
+
+// Changed says what a change changed. Rules are the rules that came or went, if they are few;
+// Many says that they are not all named. A decision in which a packet came to table 0 only as it was received, and
+// to no other table of the tags, holds if it differs from each of the Rules in a bit that both masks have.
+type Changed struct {
+	Tags     uint64
+	Version  uint64 // in which it can be seen
+	Added    int
+	Modified int // also those that had to be renewed only
+	Removed  int
+	Rules    []*Rule
+	Many     bool
+}
+
+func (c *Changed) name(r *Rule) {
+	c.Tags |= TableTag(r.Table)
+	if len(c.Rules) < maxNamed {
+		c.Rules = append(c.Rules, r)
+	} else {
+		c.Many = true
+	}
+}
+
+// merge adds a later change.
+func (c *Changed) merge(d Changed) {
+	c.Tags |= d.Tags
+	c.Version = max(c.Version, d.Version)
+	c.Added += d.Added
+	c.Modified += d.Modified
+	c.Removed += d.Removed
+	c.Many = c.Many || d.Many
+	for _, r := range d.Rules {
+		c.name(r)
+	}
+}

@@ -1,0 +1,213 @@
+package rules
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/gvswitch/gvswitch/flow"
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
+)
+
+// GroupCommand is a change of groups (OpenFlow 1.5, ofp_group_mod_command).
+type GroupCommand uint8
+
+// The commands.
+const (
+	GroupAdd GroupCommand = iota
+	GroupModify
+	GroupAddOrModify   // ovs-ofctl's mod-group --may-create
+	GroupDelete        // and all flows that use it; ID GroupAll: all groups
+	GroupInsertBuckets // Def's buckets, at Where
+	GroupRemoveBuckets // the bucket Where
+)
+
+// Places for buckets (OpenFlow 1.5, ofp_group_bucket).
+const (
+	BucketFirst uint32 = 0xfffffffd
+	BucketLast  uint32 = 0xfffffffe
+	BucketAll   uint32 = 0xffffffff
+	// GroupAll means all groups.
+	GroupAll uint32 = 0xfffffffc
+)
+
+// ApplyGroup changes groups. where is the bucket (its ID, BucketFirst, BucketLast, BucketAll) of
+// insert (behind it; All is for remove only) and remove. Flows that used a deleted group are deleted. An error is an *Error.
+func (t *Tables) ApplyGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now int64) (Changed, error) {
+	if cmd == GroupDelete {
+		return t.deleteGroup(def.ID, now)
+	}
+	t.lockSmall()
+	defer t.mu.Unlock()
+	ch, err := t.setGroup(cmd, def, where, now)
+	if err != nil {
+		return Changed{}, err
+	}
+	return ch, nil
+}
+
+func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now int64) (Changed, *Error) {
+	old := t.Group(def.ID)
+	switch {
+	case def.ID >= ofp.GroupMax:
+		return Changed{}, refuse(GroupInvalid, "group %d: numbers go to %d", def.ID, ofp.GroupMax-1)
+	case old != nil && cmd == GroupAdd:
+		return Changed{}, refuse(GroupExists, "group %d exists", def.ID)
+	case old == nil && cmd != GroupAdd && cmd != GroupAddOrModify:
+		return Changed{}, refuse(UnknownGroup, "group %d does not exist", def.ID)
+	}
+	g := &Group{Def: *def, Created: now, Modified: now}
+	ch := Changed{Added: 1, Version: t.Version(), Tags: GroupTag(def.ID)}
+	if old != nil {
+		g.Created = old.Created
+		ch.Added, ch.Modified = 0, 1
+	}
+	if cmd == GroupInsertBuckets || cmd == GroupRemoveBuckets {
+		g.Def = old.Def
+		var err *Error
+		if g.Def.Buckets, err = changeBuckets(old.Def.Buckets, def, cmd, where); err != nil {
+			return Changed{}, err
+		}
+		g.packets.Store(old.packets.Load())
+		g.bytes.Store(old.bytes.Load())
+	}
+	if err := t.checkGroup(&g.Def); err != nil {
+		return Changed{}, err
+	}
+	for i := range g.Def.Buckets {
+		b := &Bucket{Def: &g.Def.Buckets[i]}
+		if g.Def.Type == ofp.GroupSelect || old == nil || cmd == GroupInsertBuckets || cmd == GroupRemoveBuckets {
+			b.inherit(old)
+		}
+		if b.packets == nil {
+			b.packets, b.bytes = new(atomic.Uint64), new(atomic.Uint64)
+		}
+		g.Buckets = append(g.Buckets, b)
+	}
+	t.groups.set(def.ID, g)
+	t.stamp.Add(1)
+	return ch, nil
+}
+
+// inherit takes over the counters of a bucket with the same number and actions.
+func (b *Bucket) inherit(old *Group) {
+	if old == nil {
+		return
+	}
+	for _, o := range old.Buckets {
+		if o.Def.ID == b.Def.ID && sameActions(o.Def.Actions, b.Def.Actions) {
+			b.packets, b.bytes = o.packets, o.bytes
+		}
+	}
+}
+
+// changeBuckets is a list of buckets with others inserted or removed.
+func changeBuckets(old []ofp.Bucket, def *ofp.GroupDef, cmd GroupCommand, where uint32) ([]ofp.Bucket, *Error) {
+	i := slices.IndexFunc(old, func(b ofp.Bucket) bool { return b.ID == where })
+	switch where {
+	case BucketFirst:
+		i = 0
+		if cmd == GroupInsertBuckets {
+			i = -1
+		}
+	case BucketLast:
+		i = len(old) - 1
+	case BucketAll:
+		if cmd == GroupRemoveBuckets {
+			return nil, nil
+		}
+		fallthrough
+	default:
+		if i < 0 {
+			return nil, refuse(GroupInvalid, "group %d: it has no bucket %d", def.ID, where)
+		}
+	}
+	if cmd == GroupInsertBuckets {
+		return slices.Insert(slices.Clone(old), i+1, def.Buckets...), nil
+	}
+	if len(old) == 0 {
+		return nil, nil
+	}
+	return slices.Delete(slices.Clone(old), i, i+1), nil
+}
+
+// checkGroup refuses groups that cannot be (OpenFlow 1.3, section 6.7).
+func (t *Tables) checkGroup(d *ofp.GroupDef) *Error {
+	if d.Type == ofp.GroupIndirect && len(d.Buckets) != 1 {
+		return refuse(GroupInvalid, "group %d: an indirect group has one bucket, not %d", d.ID, len(d.Buckets))
+	}
+	seen := map[uint32]bool{}
+	for i := range d.Buckets {
+		b := &d.Buckets[i]
+		if seen[b.ID] {
+			return refuse(GroupInvalid, "group %d: there are two buckets %d", d.ID, b.ID)
+		}
+		seen[b.ID] = true
+		if d.Type == ofp.GroupFastFailover && b.WatchPort == ofp.PortNone && b.WatchGroup == ofp.GroupAny {
+			return refuse(GroupInvalid, "group %d: bucket %d of a fast failover group watches nothing", d.ID, b.ID)
+		}
+		if usesGroup(b.Actions, d.ID) || b.WatchGroup == d.ID {
+			return refuse(GroupLoop, "group %d: bucket %d uses the group itself", d.ID, b.ID)
+		}
+		if err := t.check(b.Actions); err != nil {
+			return err
+		}
+		if t.leadsTo(b, d.ID, 0) {
+			return refuse(GroupLoop, "group %d: bucket %d leads back to the group", d.ID, b.ID)
+		}
+	}
+	return nil
+}
+
+// leadsTo tells whether a bucket uses or watches a group by way of others, or of too many.
+func (t *Tables) leadsTo(b *ofp.Bucket, id uint32, depth int) bool {
+	through := func(via uint32) bool {
+		if via == id || depth == maxChain {
+			return true
+		}
+		g := t.Group(via)
+		if g == nil {
+			return false
+		}
+		for i := range g.Def.Buckets {
+			if t.leadsTo(&g.Def.Buckets[i], id, depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	if b.WatchGroup != ofp.GroupAny && through(b.WatchGroup) {
+		return true
+	}
+	return !walk(b.Actions, func(a ofp.Action) bool {
+		g, ok := a.(ofp.Group)
+		return !ok || !through(g.ID)
+	})
+}
+
+// deleteGroup deletes the flows that use a group, then the group. That it does not exist is no error.
+func (t *Tables) deleteGroup(id uint32, now int64) (Changed, error) {
+	if id == ofp.GroupAny {
+		id = GroupAll
+	}
+	if id != GroupAll && t.Group(id) == nil {
+		return Changed{Version: t.Version()}, nil
+	}
+	ch, err := t.run([]op{{
+		cmd: ofp.Delete, outPort: ofp.PortNone, outGroup: id,
+		rule: newRule(&ofp.Flow{Table: ofp.TableAll}, t.maskOf(&flow.Key{}), 0),
+	}}, false, Options{Now: now}, nil)
+	if err != nil {
+		return ch, err
+	}
+	t.lockSmall()
+	defer t.mu.Unlock()
+	for _, e := range t.groups.all() {
+		if e.id == id || id == GroupAll {
+			t.groups.set(e.id, nil)
+			ch.Tags |= GroupTag(e.id)
+			ch.Removed++
+		}
+	}
+	t.stamp.Add(1)
+	return ch, nil
+}
