@@ -15,7 +15,8 @@ type Field struct {
 	quirk    quirk
 	form     form
 	need     need
-	digits   uint8 // hexadecimal digits of its value in a match; 0: as many as needed
+	digits   uint8 // hexadecimal digits of its value in a match; 0: as many as needed; or decimalInMatch
+	full     Value // the bits that a key has of it
 	maskable bool
 	writable bool
 	id       uint8

@@ -25,6 +25,12 @@ const (
 	needCTPorts
 	needCT4
 	needCT6
+
+	// Of the names that stand for a field in several protocols; no field has these.
+	needNW    // nw_src
+	needProto // nw_proto
+	needTP    // tp_src
+	needICMPs // icmp_type
 )
 
 // needNames say it to people, in words of the match language.
@@ -35,6 +41,7 @@ var needNames = [...]string{
 	needCT:      "ip or ipv6, and a ct_state of a valid connection",
 	needCTPorts: "ip or ipv6, a ct_state of a valid connection, and ct_nw_proto=6, 17 or 132",
 	needCT4:     "ip, and a ct_state of a valid connection", needCT6: "ipv6, and a ct_state of a valid connection",
+	needNW: "ip or arp", needProto: "ip, ipv6 or arp", needTP: "tcp, udp, sctp or icmp, or with a 6", needICMPs: "icmp or icmp6",
 }
 
 // Bits of ct_state (ovs-fields(7)).
@@ -61,12 +68,14 @@ const (
 )
 
 // Present tells whether a packet with key k has the field f.
-func (f *Field) Present(k *Key) bool {
+func (f *Field) Present(k *Key) bool { return f.need.present(k) }
+
+func (n need) present(k *Key) bool {
 	t := k.EthType()
 	ip := t == hdr.TypeIPv4 || t == hdr.TypeIPv6
 	l4 := ip && k.Frag()&FragLater == 0
 	ct := ip && uint32(k[WordCT]>>32)&ctValid != 0
-	switch f.need {
+	switch n {
 	case needVLAN:
 		return k[WordVLAN]&TagPresent != 0
 	case needMPLS:
@@ -104,6 +113,14 @@ func (f *Field) Present(k *Key) bool {
 		return ct && t == hdr.TypeIPv4
 	case needCT6:
 		return ct && t == hdr.TypeIPv6
+	case needNW:
+		return needIPv4.present(k) || needARP.present(k)
+	case needProto:
+		return ip || needARP.present(k)
+	case needTP:
+		return needTCP.present(k) || needUDP.present(k) || needSCTP.present(k) || needICMPs.present(k)
+	case needICMPs:
+		return needICMP.present(k) || needICMPv6.present(k)
 	}
 	return true
 }
@@ -111,8 +128,10 @@ func (f *Field) Present(k *Key) bool {
 func (k *Key) isICMPv6() bool { return k.EthType() == hdr.TypeIPv6 && k.IPProto() == hdr.ProtoICMPv6 }
 
 // Needs ORs into m the bits of a key by which Present decides.
-func (f *Field) Needs(m *Key) {
-	switch f.need {
+func (f *Field) Needs(m *Key) { f.need.bits(m) }
+
+func (n need) bits(m *Key) {
+	switch n {
 	case needNothing:
 		return
 	case needVLAN:
@@ -120,8 +139,8 @@ func (f *Field) Needs(m *Key) {
 		return
 	}
 	m[WordSrc] |= bitsEthType
-	switch f.need {
-	case needTCP, needUDP, needSCTP, needICMP, needICMPv6:
+	switch n {
+	case needTCP, needUDP, needSCTP, needICMP, needICMPv6, needTP, needICMPs:
 		m[WordIP] |= bitsProto | bitsLater
 	case needND, needNDSolicit, needNDAdvert:
 		m[WordIP] |= bitsProto | bitsLater
@@ -137,39 +156,35 @@ func (f *Field) Needs(m *Key) {
 // all. As in OVS nobody has to say that the packet is not a later fragment, nor that the code of
 // neighbour discovery is 0.
 func (f *Field) Missing(m *Match) string {
-	var n Key
-	f.Needs(&n)
-	n[WordIP] &^= bitsLater
-	n[WordTP] &^= bitsCode
-	n[WordCT] &^= 0xffffffff << 32
-	missing := !f.Present(&m.Key)
-	for i := range n {
-		if n[i]&^m.Mask[i] != 0 {
-			missing = true
-		}
-	}
-	if missing && f.need >= needCT {
-		missing = f.missingCT(m, &n)
-	}
-	if missing {
+	if f.need.missing(m) {
 		return needNames[f.need]
 	}
 	return ""
 }
 
-// missingCT is Missing for fields of a connection's original tuple: the state must have a bit that only a
-// valid connection has, or be tracked and not invalid.
-func (f *Field) missingCT(m *Match, n *Key) bool {
-	for i := range n {
-		if n[i]&^m.Mask[i] != 0 {
+func (n need) missing(m *Match) bool {
+	if n == needNothing {
+		return false
+	}
+	var bits Key
+	n.bits(&bits)
+	bits[WordIP] &^= bitsLater
+	bits[WordTP] &^= bitsCode
+	bits[WordCT] &^= 0xffffffff << 32
+	for i := range bits {
+		if bits[i]&^m.Mask[i] != 0 {
 			return true
 		}
 	}
+	if n.present(&m.Key) {
+		return false
+	}
+	// A connection is valid, too, if it is tracked and said not to be invalid.
 	state, mask := uint32(m.Key[WordCT]>>32), uint32(m.Mask[WordCT]>>32)
-	if state&ctTrk == 0 || state&ctInv != 0 || mask&ctInv == 0 {
+	if n < needCT || n > needCT6 || state&ctTrk == 0 || state&ctInv != 0 || mask&ctInv == 0 {
 		return true
 	}
 	k := m.Key
 	k[WordCT] |= ctEst << 32
-	return !f.Present(&k)
+	return !n.present(&k)
 }

@@ -28,6 +28,9 @@ const (
 	tunFlagsForm
 )
 
+// decimalInMatch are the digits of a field whose values are decimal in a match, whatever its form.
+const decimalInMatch = 255
+
 // Access of a field, and whether it may be masked.
 const (
 	ro, rw = false, true
@@ -59,6 +62,10 @@ func field(names string, bits int, f form, mask bool, n need, write bool, slots 
 	name, rest, _ := strings.Cut(names, " ")
 	x := Field{Name: name, names: rest, Bits: bits, form: f, maskable: mask, need: n, writable: write, n: uint8(len(slots))}
 	copy(x.slots[:], slots)
+	for _, s := range slots {
+		x.full = x.full.Or(Value{Lo: s.mask}.Lsh(uint(s.at)))
+	}
+	x.full = x.full.And(x.All())
 	return x
 }
 
@@ -92,7 +99,7 @@ var table = append([]Field{
 
 	// Connection tracking.
 	field("ct_state NXM_NX_CT_STATE", 32, ctStateForm, masks, needNothing, ro, in(WordCT, 32, 32, 0)),
-	field("ct_zone NXM_NX_CT_ZONE", 16, hexa, exact, needNothing, ro, in(WordCT, 16, 16, 0)),
+	field("ct_zone NXM_NX_CT_ZONE", 16, hexa, exact, needNothing, ro, in(WordCT, 16, 16, 0)).hexDigits(decimalInMatch),
 	field("ct_mark NXM_NX_CT_MARK", 32, hexa, masks, needNothing, rw, in(WordMark, 32, 32, 0)),
 	field("ct_label NXM_NX_CT_LABEL", 128, hexa, masks, needNothing, rw, wide(WordCTLabel)...),
 	field("ct_nw_src NXM_NX_CT_NW_SRC", 32, ipv4Form, masks, needCT4, ro, in(WordCTSrc, 32, 32, 0)),

@@ -1,9 +1,7 @@
 package flow
 
 import (
-	"encoding/binary"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/internal/hdr"
@@ -192,7 +190,7 @@ func (k *Key) formatTP(t *text, c *kind) {
 	case c.tcp, c.udp, c.sctp:
 		t.add("tp_src=%d,tp_dst=%d", k.TPSrc(), k.TPDst())
 		if c.tcp {
-			t.add("tcp_flags=%s", flagNames(k.TCPFlags()))
+			t.add("tcp_flags=%s", tcpFlagNames(k))
 		}
 	case c.icmp, c.icmpv6, c.igmp:
 		t.add("icmp_type=%d,icmp_code=%d", k.TPSrc(), k.TPDst())
@@ -206,33 +204,4 @@ func (k *Key) formatTP(t *text, c *kind) {
 			t.add("nd_reserved=0x%08x", r)
 		}
 	}
-}
-
-var tcpFlags = [12]string{"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr", "ns", "[200]", "[400]", "[800]"}
-
-// flagNames is a set of TCP flags by name, 0 when it is empty.
-func flagNames(f uint16) string {
-	var s []string
-	for i, name := range tcpFlags {
-		if f>>i&1 != 0 {
-			s = append(s, name)
-		}
-	}
-	if s == nil {
-		return "0"
-	}
-	return strings.Join(s, "|")
-}
-
-// ip4 is an IPv4 address to print.
-func ip4(a uint32) netip.Addr {
-	return netip.AddrFrom4([4]byte{byte(a >> 24), byte(a >> 16), byte(a >> 8), byte(a)})
-}
-
-// ip6 is an IPv6 address to print.
-func ip6(hi, lo uint64) netip.Addr {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], hi)
-	binary.BigEndian.PutUint64(b[8:], lo)
-	return netip.AddrFrom16(b)
 }

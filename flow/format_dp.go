@@ -64,7 +64,7 @@ func (k *Key) formatL3(t *text) {
 	typeCode := fmt.Sprintf("(type=%d,code=%d)", k.TPSrc(), k.TPDst())
 	switch {
 	case c.tcp:
-		t.add("tcp%s,tcp_flags(%s)", ports, flagNames(k.TCPFlags()))
+		t.add("tcp%s,tcp_flags(%s)", ports, tcpFlagNames(k))
 	case c.udp:
 		t.add("udp%s", ports)
 	case c.sctp:
