@@ -77,25 +77,21 @@ func (t *Table) ask(keys []flow.Key, out []Ref, full bool) int {
 		}
 		mem.Prefetch(t.addrs[:n])
 	}
-	lines := t.addrs[:0]
 	for i, h := range t.cacheHash[:n] {
 		b := c.bucket(h)
-		r := Ref(0)
-		if m := match(b, tagOf(h)); m != 0 {
-			r = Ref(load32(refAt(b, m)))
+		m := match(b, tagOf(h))
+		r := Ref(load32(refAt(b, m)))
+		if m == 0 {
+			r = 0
 		}
-		t.refs[i] = r
-		if t.cold {
-			e := t.addr(r)
-			lines = append(lines, e, e+lineBytes)
-		}
+		t.found[i].ref = r
 	}
 	if t.cold {
-		mem.Prefetch(lines)
+		t.fetch(n)
 	}
 	left := 0
 	for i := range keys {
-		r := t.refs[i]
+		r := t.found[i].ref
 		e := t.addr(r)
 		if t.agrees(e, &keys[i]) {
 			out[i] = r

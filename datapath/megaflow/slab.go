@@ -23,7 +23,9 @@ const (
 	classes     = 7
 )
 
-var classLines = [classes]uint32{1, 1, 2, 3, 4, 5, firstBuckets}
+// The first buckets of subtables are some lines more than a power of two apart: else the first ones of
+// all would compete for the same few sets of the cache.
+var classLines = [classes]uint32{1, 1, 2, 3, 4, 5, firstBuckets + 5}
 
 type slab struct {
 	chunks [maxChunks]uintptr

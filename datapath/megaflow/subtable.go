@@ -47,10 +47,12 @@ const (
 // bucket is the one that hash h belongs to.
 func (s *subtable) bucket(h uint64) uintptr {
 	i := h & s.high
-	if i >= s.buckets {
-		i &= s.high >> 1
+	// Not a branch, which would be taken by chance.
+	j := i & (s.high >> 1)
+	if i < s.buckets {
+		j = i
 	}
-	return s.at(i)
+	return s.at(j)
 }
 
 // at is the address of bucket i.
@@ -58,8 +60,11 @@ func (s *subtable) at(i uint64) uintptr {
 	return s.segs[segmentOf(i)] + uintptr(i)*lineBytes
 }
 
-// segmentOf is the segment of bucket i.
-func segmentOf(i uint64) int { return bits.Len64(i>>firstBits) & (segments - 1) }
+// segmentOf is the segment of bucket i; the first is number 1.
+func segmentOf(i uint64) int {
+	// With a bit below, so that it needs no case for 0.
+	return bits.Len64(i>>(firstBits-1)|1) & (segments - 1)
+}
 
 // open makes subtable id of t ready for megaflows under mask, of which only
 // the packet words count. It fails if there is no memory.
@@ -70,9 +75,9 @@ func (t *Table) open(id uint16, mask *flow.Key) bool {
 		return false
 	}
 	s.id, s.first = id, first
-	s.segs = [segments]uintptr{t.addr(first)}
+	s.segs = [segments]uintptr{1: t.addr(first)}
 	s.buckets, s.high, s.count, s.n = 1, 1, 0, 0
-	empty(s.segs[0])
+	empty(s.at(0))
 	for i, m := range mask[:flow.PacketWords] {
 		atomic.StoreUint64(&s.mask[i], m)
 		if m != 0 {
@@ -114,7 +119,7 @@ func (t *Table) shut(id uint16) {
 
 // release gives the segments back, but the first, and says how much that was.
 func (s *subtable) release() (bytes uint64) {
-	for i := 1; i < segments && s.segs[i] != 0; i++ {
+	for i := 2; i < segments && s.segs[i] != 0; i++ {
 		release(s.segs[i]+segmentStart(i), int(segmentStart(i)))
 		s.segs[i] = 0
 		bytes += uint64(segmentStart(i))
@@ -122,8 +127,8 @@ func (s *subtable) release() (bytes uint64) {
 	return bytes
 }
 
-// segmentStart is how many bytes of buckets there are before segment i > 0, and in it.
-func segmentStart(i int) uintptr { return firstBuckets * lineBytes << (i - 1) }
+// segmentStart is how many bytes of buckets there are before segment i > 1, and in it.
+func segmentStart(i int) uintptr { return firstBuckets * lineBytes << (i - 2) }
 
 // same tells whether s is for mask.
 func (s *subtable) same(mask *flow.Key) bool {

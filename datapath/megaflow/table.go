@@ -40,8 +40,8 @@ type Table struct {
 	// Scratch of a lookup.
 	cacheHash [Batch]uint64
 	hash      [Batch]uint64
-	addrs     [3 * Batch]uintptr
-	refs      [Batch]Ref
+	addrs     [2 * Batch]uintptr
+	found     [Batch]candidate
 	pending   [Batch]uint8 // keys not found yet
 	missed    [Batch]uint8 // keys that the cache did not know
 	moving    []moving     // of a split
