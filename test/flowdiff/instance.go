@@ -54,7 +54,9 @@ func (o *instance) begin() error {
 	if err := o.wait("db.sock"); err != nil {
 		return err
 	}
-	if _, err := o.command("", "ovs-vsctl", "--no-wait", "--db=unix:"+o.path("db.sock"), "init"); err != nil {
+	if _, err := o.command("", "ovs-vsctl", "--no-wait", "--db=unix:"+o.path("db.sock"), "init",
+		// As many tags as our switch looks at.
+		"--", "set", "Open_vSwitch", ".", "other_config:vlan-limit=2"); err != nil {
 		return err
 	}
 	if err := o.spawn("ovs-vswitchd", "unix:"+o.path("db.sock"), "--enable-dummy=override", "--disable-system",
@@ -133,20 +135,54 @@ func (o *instance) bridgeSocket(bridge string) string { return "unix:" + o.path(
 
 // call runs a command of ovs-appctl.
 func (o *instance) call(method string, args ...string) (string, error) {
-	if args == nil {
-		args = []string{}
-	}
-	o.calls++
-	if err := o.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return "", err
-	}
-	request, err := json.Marshal(map[string]any{"method": method, "params": args, "id": o.calls})
+	request, err := o.request(method, args)
 	if err != nil {
 		return "", err
 	}
 	if _, err := o.conn.Write(request); err != nil {
 		return "", err
 	}
+	return o.reply(method, args)
+}
+
+// perRound is how many commands the daemon answers at most in one round of its main loop
+// (lib/unixctl.c, run_connection).
+const perRound = 10
+
+// settle returns when what was injected has been handled: each round of the main loop handles the
+// packets, then answers commands.
+func (o *instance) settle() error {
+	var all []byte
+	for range perRound + 1 {
+		r, err := o.request("version", nil)
+		if err != nil {
+			return err
+		}
+		all = append(all, r...)
+	}
+	if _, err := o.conn.Write(all); err != nil {
+		return err
+	}
+	for range perRound + 1 {
+		if _, err := o.reply("version", nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *instance) request(method string, args []string) ([]byte, error) {
+	if args == nil {
+		args = []string{}
+	}
+	o.calls++
+	if err := o.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"method": method, "params": args, "id": o.calls})
+}
+
+func (o *instance) reply(method string, args []string) (string, error) {
 	var reply struct {
 		Result, Error *string
 	}

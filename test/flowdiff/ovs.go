@@ -169,7 +169,13 @@ func (o *OVS) portArgs(b flowtest.Bridge, p flowtest.Port, name string) ([]strin
 }
 
 func (o *OVS) ofctl(input, verb, bridge string, args ...string) (string, error) {
-	return o.command(input, "ovs-ofctl", append([]string{"--timeout=10", "-O", versions, verb, o.bridgeSocket(bridge)}, args...)...)
+	rest := append([]string{verb, o.bridgeSocket(bridge)}, args...)
+	out, err := o.command(input, "ovs-ofctl", append([]string{"--timeout=10", "-O", versions}, rest...)...)
+	if err != nil && strings.Contains(err.Error(), "usable flow formats") {
+		// It settles for the latest version, even where only the first one can say it.
+		out, err = o.command(input, "ovs-ofctl", append([]string{"--timeout=10"}, rest...)...)
+	}
+	return out, err
 }
 
 // Commands implements flowtest.Switch.
@@ -234,11 +240,8 @@ func (o *OVS) inject(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest
 	if _, err := o.call("netdev-dummy/receive", args...); err != nil {
 		return nil, err
 	}
-	// Commands are answered between two rounds of the main loop, in which the packets are handled.
-	for range 2 {
-		if _, err := o.call("version"); err != nil {
-			return nil, err
-		}
+	if err := o.settle(); err != nil {
+		return nil, err
 	}
 	got := map[flowtest.PortRef][][]byte{}
 	for r, p := range o.pcaps {
