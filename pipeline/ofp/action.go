@@ -92,7 +92,7 @@ type (
 	}
 	// PopVLAN is pop_vlan of the outer tag, if any. Strip: it was written strip_vlan.
 	PopVLAN struct{ Strip bool }
-	// PushVLAN pushes a tag with the fields of the outer one, or zero.
+	// PushVLAN pushes a tag of VLAN 0 and priority 0.
 	PushVLAN struct{ TPID uint16 }
 	// PushMPLS pushes a label stack entry, PopMPLS takes one off, leaving EthType.
 	PushMPLS struct{ EthType uint16 }

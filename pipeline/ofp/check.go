@@ -12,7 +12,22 @@ import (
 // Check tells what is wrong with the flow, if anything: actions whose fields the match does not promise,
 // fields that are read-only, goto_table backwards. ParseFlow has done it.
 func (f *Flow) Check() error {
-	return checkActions(f.Actions, &f.Match, f.Table)
+	c := checker{m: f.Match, table: f.Table}
+	switch {
+	case f.Flags&ResetCounts != 0:
+		c.strict = "reset_counts"
+	case f.Flags&NoPktCounts != 0:
+		c.strict = "no_packet_counts"
+	case f.Flags&NoByteCounts != 0:
+		c.strict = "no_byte_counts"
+	}
+	if err := c.list(f.Actions); err != nil {
+		return err
+	}
+	if c.lax != "" && c.strict != "" {
+		return fmt.Errorf("action %s: the match must say %s when there is %s", c.lax, c.lacks, c.strict)
+	}
+	return nil
 }
 
 // CheckActions checks actions of a group's bucket, for which no match can promise anything: a
@@ -20,17 +35,6 @@ func (f *Flow) Check() error {
 func CheckActions(list []Action) error {
 	c := checker{free: true, table: TableAll}
 	return c.list(list)
-}
-
-func checkActions(list []Action, m *flow.Match, table uint8) error {
-	c := checker{m: *m, table: table}
-	if err := c.list(list); err != nil {
-		return err
-	}
-	if c.lax != "" && c.strict != "" {
-		return fmt.Errorf("action %s: the match must say %s when there is %s", c.lax, c.lacks, c.strict)
-	}
-	return nil
 }
 
 // checker goes through actions with the match as the actions so far have changed it.

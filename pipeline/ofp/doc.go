@@ -6,5 +6,11 @@
 // ports: what a name stands for is asked from a Names. Values are plain; nothing
 // here is shared.
 //
-// Sources: OpenFlow 1.5.1, ovs-ofctl(8), ovs-actions(7), ovs-fields(7).
+// Text is what ovs-ofctl 3.1 reads and prints; tests have both read the same. Actions are printed as they were
+// written, as ovs-ofctl's diff-flows shows them. (Between ovs-ofctl and a switch OpenFlow may put some into other
+// words: mod_nw_src is set_field in OpenFlow 1.5, and set_field is load in 1.0.) Where ovs-ofctl cuts off what
+// does not fit, a number of more than 32 bits for instance, that is refused here.
+//
+// Sources: OpenFlow 1.5.1, ovs-ofctl(8), ovs-actions(7), ovs-fields(7), Open vSwitch 3.1's lib/ofp-*.c for the
+// order and form of what is printed.
 package ofp

@@ -47,6 +47,9 @@ func (p *parser) ct(text string) (Action, error) {
 	if force && !commit {
 		return nil, errors.New("force needs commit")
 	}
+	if !commit && (exec != "" || strings.HasPrefix(nat, "nat(")) {
+		return nil, errors.New("exec, and nat with src or dst, need commit")
+	}
 	var b strings.Builder
 	for _, part := range [...]string{word(commit, "commit"), word(force, "force"), table, zone, nat, exec, alg} {
 		if part != "" && b.Len() > 0 {
@@ -99,7 +102,7 @@ func (p *parser) ctExec(value string) (string, error) {
 	if err != nil || len(in) == 0 {
 		return "", err
 	}
-	return string(AppendActions([]byte("exec("), in, p.names)) + ")", nil
+	return string(AppendActions([]byte("exec("), in, nil)) + ")", nil
 }
 
 // ctNAT reads nat's arguments: "src=RANGE" or "dst=RANGE", and flags.
@@ -252,7 +255,7 @@ func (p *parser) sample(text string) (Action, error) {
 	}
 	b := fmt.Appendf(nil, "probability=%d,collector_set_id=%d,obs_domain_id=%d,obs_point_id=%d", prob, set, domain, point)
 	if port != PortNone {
-		b = AppendPort(append(b, ",sampling_port="...), port, p.names)
+		b = AppendPort(append(b, ",sampling_port="...), port, nil)
 	}
 	return Sample{string(b) + dir}, nil
 }

@@ -145,6 +145,9 @@ func (p *parser) setField(text string) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n, ok := parseUint(value); ok && f.Name == "nw_tos" && n&3 != 0 {
+		return nil, fmt.Errorf("nw_tos: %s: the last two bits, which are ECN, must be 0", value)
+	}
 	return SetField{Field: f, Value: v.And(mask), Mask: mask}, nil
 }
 

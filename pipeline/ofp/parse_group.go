@@ -3,6 +3,7 @@ package ofp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/flow"
@@ -207,15 +208,25 @@ func (g *groupParser) fields(text string) error {
 			}
 			mask = v
 		}
-		// They stand in the order of the field table, which is how they are printed.
 		i := 0
-		for i < len(g.Def.Fields) && g.Def.Fields[i].ID() < f.ID() {
+		for i < len(g.Def.Fields) && fieldOrder(g.Def.Fields[i]) < fieldOrder(f) {
 			i++
 		}
-		g.Def.Fields = append(g.Def.Fields[:i], append([]*flow.Field{f}, g.Def.Fields[i:]...)...)
-		g.Def.FieldMask = append(g.Def.FieldMask[:i], append([]flow.Value{mask}, g.Def.FieldMask[i:]...)...)
+		g.Def.Fields = slices.Insert(g.Def.Fields, i, f)
+		g.Def.FieldMask = slices.Insert(g.Def.FieldMask, i, mask)
 	}
 }
+
+// fieldOrder is the place of f among a group's fields: the field table's order, but registers
+// before what packets have.
+func fieldOrder(f *flow.Field) int {
+	if strings.HasPrefix(strings.TrimLeft(f.Name, "x"), "reg") {
+		return ethSrc.ID()<<8 - 1<<7 + f.ID()>>1
+	}
+	return f.ID() << 8
+}
+
+var ethSrc = flow.FieldByName("eth_src")
 
 // done checks what stood before the buckets.
 func (g *groupParser) done() error {

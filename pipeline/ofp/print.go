@@ -263,7 +263,7 @@ func appendSetField(b []byte, a SetField, n Names) []byte {
 // appendLoad writes a load for each run of ones in the mask, of 64 bits at most.
 func appendLoad(b []byte, a SetField) []byte {
 	first := true
-	for ofs := uint(0); ofs < uint(a.Field.Bits); {
+	for ofs := uint(0); ofs < uint(width(a.Field)); {
 		m := a.Mask.Rsh(ofs)
 		if m.Lo&1 == 0 {
 			ofs++

@@ -9,7 +9,15 @@ import (
 )
 
 // full tells whether s is the whole field.
-func (s Subfield) full() bool { return s.Ofs == 0 && int(s.Bits) == s.Field.Bits }
+func (s Subfield) full() bool { return s.Ofs == 0 && int(s.Bits) == width(s.Field) }
+
+// width is how many bits subfields of f may have: of vlan_vid, they do not have the one that says that there is a tag.
+func width(f *flow.Field) int {
+	if f.Name == "vlan_vid" {
+		return 12
+	}
+	return f.Bits
+}
 
 // mask is the bits of s in its field.
 func (s Subfield) mask() flow.Value { return flow.Ones(uint(s.Bits)).Lsh(uint(s.Ofs)) }
@@ -35,7 +43,7 @@ func takeSubfield(text string) (s Subfield, rest string, err error) {
 		return s, text, fmt.Errorf("there is no field %q", name)
 	}
 	rest = text[i:]
-	first, last := 0, f.Bits-1
+	first, last := 0, width(f)-1
 	if rest != "" && rest[0] == '[' {
 		end := strings.IndexByte(rest, ']')
 		if end < 0 {
@@ -59,8 +67,8 @@ func takeSubfield(text string) (s Subfield, rest string, err error) {
 	switch {
 	case first < 0 || first > last:
 		return s, text, fmt.Errorf("%s: the first bit, %d, is behind the last, %d", text, first, last)
-	case last >= f.Bits:
-		return s, text, fmt.Errorf("%s: bit %d: %s has %d bits", text, last, f.Name, f.Bits)
+	case last >= width(f):
+		return s, text, fmt.Errorf("%s: bit %d: %s has %d bits", text, last, f.Name, width(f))
 	}
 	return Subfield{Field: f, Ofs: uint16(first), Bits: uint16(last - first + 1)}, rest, nil
 }
