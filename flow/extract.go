@@ -32,7 +32,15 @@ type Offsets struct {
 // It may pull more of the frame into p's head, never writes to it, and says
 // where the headers are.
 func Extract(p *packet.Packet, k *Key) Offsets {
-	*k = Key{}
+	clear(k[BaseWords:])
+	return ExtractBase(p, k)
+}
+
+// extract is ExtractBase for every kind of frame.
+//
+//go:noinline
+func extract(p *packet.Packet, k *Key) Offsets {
+	*k.Base() = [BaseWords]uint64{}
 	k[WordPort] = uint64(p.InPort) << 32
 	o := Offsets{End: p.Len}
 	if !pull(p, hdr.EthernetLen) {
