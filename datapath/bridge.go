@@ -3,6 +3,9 @@ package datapath
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
 )
 
 // Bridge is a learning switch and its ports.
@@ -13,6 +16,24 @@ type Bridge struct {
 	ports []*Port // in order of addition
 	table *macTable
 	gone  bool
+
+	id     uint16 // its number in the datapath
+	tables *rules.Tables
+}
+
+// Tables are the bridge's flow tables, groups and meters. Changes are made there; poll threads
+// notice by themselves.
+func (b *Bridge) Tables() *rules.Tables { return b.tables }
+
+// newTables makes the tables that a bridge begins with.
+func newTables(m FailMode, now int64) (*rules.Tables, error) {
+	t := rules.New()
+	if m == FailSecure {
+		return t, nil
+	}
+	normal := ofp.FlowMod{Command: ofp.Add, Flow: ofp.Flow{Actions: []ofp.Action{ofp.Output{Port: ofp.PortNormal}}}}
+	_, err := t.Apply([]ofp.FlowMod{normal}, rules.Options{Now: now})
+	return t, err
 }
 
 func (c *BridgeConfig) tableSize() int {

@@ -27,6 +27,13 @@ func (c *clock) at(t uint64) int64 {
 	return int64(ms) + c.warp.Load()
 }
 
+// micros is at in microseconds.
+func (c *clock) micros(t uint64) int64 {
+	hi, lo := bits.Mul64(t-c.base, c.mul)
+	frac, _ := bits.Mul64(lo, 1000)
+	return int64(hi)*1000 + int64(frac) + c.warp.Load()*1000
+}
+
 func (c *clock) now() int64 { return c.at(cpu.Cycles()) }
 
 // Warp moves the datapath's time forward, for tests that cannot wait for

@@ -61,7 +61,18 @@ type BridgeConfig struct {
 	MACTableSize int           // addresses at most; 0: DefaultMACTableSize
 	MACAging     time.Duration // 0: DefaultMACAging
 	ForwardBPDU  bool          // forward reserved multicast addresses
+	FailMode     FailMode      // what flows the bridge begins with
 }
+
+// FailMode is what a bridge does when nobody tells it anything (the column fail_mode).
+type FailMode uint8
+
+const (
+	// FailStandalone: it begins with one flow, priority 0 and actions=NORMAL.
+	FailStandalone FailMode = iota
+	// FailSecure: it begins without flows, and so drops everything.
+	FailSecure
+)
 
 // VLANMode is how a port treats VLAN tags, as in the vlan_mode column of
 // ovs-vswitchd.conf.db(5).

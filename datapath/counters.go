@@ -16,7 +16,9 @@ type inCounters struct {
 	forwarded      mem.Counter
 	copies         mem.Counter                        // made of those forwarded
 	drops          [packet.NumDropReasons]mem.Counter // decided by the datapath
-	_              [64]byte                           // keeps the next writer's words off these cache lines
+	seenPackets    uint64                             // see settle; the polling thread's
+	seenBytes      uint64
+	_              [64]byte // keeps the next writer's words off these cache lines
 }
 
 // unaccounted is how many packets were received and neither forwarded nor

@@ -30,6 +30,7 @@ type Datapath struct {
 	paused  bool   // threads have nothing to do, see Conservation
 	closed  bool
 	gone    totals // what removed ports counted
+	flows   FlowConfig
 
 	events    events
 	control   controlLoop
@@ -50,6 +51,7 @@ func New(c Config) *Datapath {
 		byDev:   map[netdev.Device]*Port{},
 	}
 	d.clock.init()
+	d.flows.complete()
 	d.loss.last.Store(-minFlush)
 	d.events.init()
 	d.control.start(d)
@@ -89,11 +91,31 @@ func (d *Datapath) AddBridge(name string, c BridgeConfig) (*Bridge, error) {
 	if d.bridges[name] != nil {
 		return nil, fmt.Errorf("bridge %q: exists", name)
 	}
+	tables, err := newTables(c.FailMode, d.clock.now())
+	if err != nil {
+		return nil, fmt.Errorf("bridge %q: %w", name, err)
+	}
 	d.limitMemory(c.tableSize())
-	b := &Bridge{d: d, name: name, cfg: c, table: newMACTable(c.tableSize(), &d.loss)}
+	b := &Bridge{d: d, name: name, cfg: c, table: newMACTable(c.tableSize(), &d.loss), id: d.freeBridgeID(), tables: tables}
 	d.bridges[name] = b
 	return b, nil
 }
+
+// freeBridgeID is the lowest number that no bridge has.
+func (d *Datapath) freeBridgeID() uint16 {
+	taken := map[uint16]bool{}
+	for _, b := range d.bridges {
+		taken[b.id] = true
+	}
+	for id := uint16(0); ; id++ {
+		if !taken[id] {
+			return id
+		}
+	}
+}
+
+// Now is the datapath's time in milliseconds, the one that rules count in.
+func (d *Datapath) Now() int64 { return d.clock.now() }
 
 // Bridges lists the bridges in order of name.
 func (d *Datapath) Bridges() []*Bridge {

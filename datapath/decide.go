@@ -85,6 +85,9 @@ func (t *thread) decide(v *portView, p *packet.Packet) action {
 	if v.protected && out.protected {
 		return drop(packet.Protected)
 	}
+	if out.of.NoFwd {
+		return drop(packet.PortNoForward)
+	}
 	return out.encap(d)
 }
 

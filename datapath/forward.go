@@ -17,11 +17,24 @@ import (
 func (t *thread) forward(v *portView, n int, in *inCounters) {
 	t.received, t.longest, t.flags = n, 0, 0
 	if v == nil || !v.up {
-		in.drops[packet.PortDown].Add(uint64(n))
+		t.refused(n, in, packet.PortDown)
 		return
 	}
+	pr := &t.pr[v.id]
+	if pr.epoch != t.ep.now || v.br.tables.Version() != pr.br.seen {
+		t.renew(v, in, n)
+	}
 	pkts := t.burst.Pkts[:n]
-	if shortest := t.survey(pkts, uint32(v.id)); shortest < minTagged || t.flags != 0 {
+	shortest := t.survey(pkts, uint32(v.id))
+	if pr.mode != modeWords {
+		if pr.mode == modeFixed {
+			t.forwardFixed(n, shortest, pr, in)
+		} else {
+			t.forwardFlows(v, n, in)
+		}
+		return
+	}
+	if shortest < minTagged || t.flags != 0 {
 		t.forwardSlowly(pkts, v, in)
 		return
 	}
@@ -78,7 +91,7 @@ func (t *thread) forwardSlowly(pkts []packet.Packet, v *portView, in *inCounters
 	for i := range pkts {
 		p := &pkts[i]
 		if !tso.Sanity(p) {
-			in.drops[packet.RxBadOffload].Add(1)
+			in.refuse(p)
 			continue
 		}
 		w0, w1 := words(p)
@@ -253,15 +266,23 @@ func (t *thread) patch(i int, o *txPort, depth int) {
 		o.lose(packet.PortDown, 1)
 		return
 	}
+	in := &t.tx[peer.id].tc.in
+	pr := &t.pr[peer.id]
+	if pr.epoch != t.ep.now || peer.br.tables.Version() != pr.br.seen {
+		t.renew(peer, in, 0)
+	}
 	o.c.copies.Add(1)
 	o.c.Packets.Add(1)
 	o.c.Bytes.Add(uint64(p.Len))
-	in := &t.tx[peer.id].tc.in
 	in.Packets.Add(1)
 	in.Bytes.Add(uint64(p.Len))
 	t.stats.recirc.Add(1)
 	if depth+1 >= maxPatches {
 		in.drops[packet.PatchLoop].Add(1)
+		return
+	}
+	if pr.mode != modeWords {
+		t.enter(i, peer, in)
 		return
 	}
 	t.one(i, peer, t.decide(peer, p), in, depth+1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
 // inboxCap is how many frames made by control code may wait for a thread.
@@ -23,6 +24,11 @@ type inbox struct {
 type injected struct {
 	port  uint16
 	frame []byte // never changed
+
+	// Of a packet-out: what to do, and where the packet is to seem to come from.
+	out     bool
+	actions []ofp.Action
+	inOF    uint32
 }
 
 // put adds a frame and reports whether there was room.
@@ -37,16 +43,22 @@ func (b *inbox) put(f injected) bool {
 	return true
 }
 
-// take gives up to a burst of frames for one port, the oldest first.
-func (b *inbox) take(to *[packet.MaxBurst][]byte) (port uint16, n int) {
+// take gives up to a burst of frames for one port, the oldest first, or one packet-out. out is the
+// first of them.
+func (b *inbox) take(to *[packet.MaxBurst][]byte, out *injected) (port uint16, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for n < len(to) && n < len(b.frames) && b.frames[n].port == b.frames[0].port {
+	for n < len(to) && n < len(b.frames) && b.frames[n].port == b.frames[0].port && (n == 0 || !b.frames[n].out) {
 		to[n] = b.frames[n].frame
 		n++
+		if b.frames[0].out {
+			break
+		}
 	}
+	*out = injected{}
 	if n > 0 {
 		port = b.frames[0].port
+		*out = b.frames[0]
 		b.frames = slices.Delete(b.frames, 0, n)
 	}
 	if len(b.frames) == 0 {
@@ -104,7 +116,7 @@ func (p *Port) inject(frame []byte) {
 	if len(p.rxqs) > 0 && p.rxqs[0].owner != nil {
 		t = p.rxqs[0].owner
 	}
-	if !t.inbox.put(injected{p.id, slices.Clone(frame)}) {
+	if !t.inbox.put(injected{port: p.id, frame: slices.Clone(frame)}) {
 		p.counters.outside[packet.RxQueueFull]++
 		return
 	}
@@ -119,7 +131,7 @@ func (t *thread) takeInbox() int {
 		return 0
 	}
 	defer t.recoverBurst()
-	port, n := t.inbox.take(&t.frames)
+	port, n := t.inbox.take(&t.frames, &t.first)
 	if n == 0 {
 		return 0
 	}
@@ -138,7 +150,12 @@ func (t *thread) takeInbox() int {
 	in.Packets.Add(uint64(n))
 	in.Bytes.Add(bytes)
 	t.tx[port].tc.injected.Add(uint64(n))
-	t.forward(t.w.ports[port], n, in)
+	if t.first.out {
+		t.packetOut(t.w.ports[port], &t.first, in)
+		t.first = injected{}
+	} else {
+		t.forward(t.w.ports[port], n, in)
+	}
 	t.flush()
 	runtime.KeepAlive(&t.frames)
 	clear(t.frames[:n])

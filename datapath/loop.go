@@ -41,6 +41,7 @@ func (c *controlLoop) stop() {
 
 func (c *controlLoop) tick() {
 	d := c.d
+	d.tendFlows()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	sec := uint32(d.clock.now() / 1000)

@@ -18,6 +18,7 @@ type Port struct {
 	name string
 	id   uint16 // its number in the datapath: index of everything per port
 	cfg  PortConfig
+	of   OFConfig
 	gone bool
 
 	dev      netdev.Device
@@ -160,6 +161,34 @@ func (p *Port) Configure(c PortConfig) error {
 	if peer != nil && old.Peer != c.Peer {
 		peer.flushMACs()
 	}
+	return nil
+}
+
+// OFConfig is a port's OpenFlow configuration (OpenFlow 1.0, ofp_port_config), changed at run time and kept
+// when the settings change.
+type OFConfig struct {
+	Down    bool // neither receives nor sends
+	NoFlood bool // is left out of floods
+	NoFwd   bool // does not send
+	NoRecv  bool // drops what it receives
+}
+
+// OpenFlowConfig is the port's OpenFlow configuration.
+func (p *Port) OpenFlowConfig() OFConfig {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	return p.of
+}
+
+// SetOpenFlowConfig changes it.
+func (p *Port) SetOpenFlowConfig(c OFConfig) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	if p.gone {
+		return fmt.Errorf("port %q: removed", p.name)
+	}
+	p.of = c
+	p.d.apply()
 	return nil
 }
 

@@ -18,8 +18,11 @@ type work struct {
 	sleepMax time.Duration
 	paused   bool // take nothing: rxqs is empty, and what was injected waits
 	rxqs     []*rxq
-	tx       []*txPort   // by port id
-	ports    []*portView // by port id; nil: no port
+	tx       []*txPort    // by port id
+	ports    []*portView  // by port id; nil: no port
+	bridges  []*bridgeRun // by bridge id; nil: no bridge with ports
+	inUse    []*bridgeRun // those that there are
+	flows    FlowConfig
 }
 
 // apply publishes the present configuration and returns when no thread uses an
@@ -70,10 +73,29 @@ func (d *Datapath) publish(ports []*portView, rxqs func(*thread) []*rxq) {
 			w.rxqs = rxqs(t)
 		}
 		w.tx = d.txPorts(i, t, ports)
+		w.flows = d.flows
+		w.addBridges(t)
 		t.work.Store(w)
 		t.wake()
 	}
 	d.synchronize()
+}
+
+// addBridges makes t's view of the bridges that have ports.
+func (w *work) addBridges(t *thread) {
+	for _, v := range w.ports {
+		if v == nil {
+			continue
+		}
+		for len(w.bridges) <= int(v.br.id) {
+			w.bridges = append(w.bridges, nil)
+		}
+		if w.bridges[v.br.id] == nil {
+			b := &bridgeRun{t: t, v: v.br}
+			w.bridges[v.br.id] = b
+			w.inUse = append(w.inUse, b)
+		}
+	}
 }
 
 // Synchronize returns when every poll thread has passed a point where it held

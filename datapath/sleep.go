@@ -63,6 +63,9 @@ func (t *thread) rest(now uint64) {
 	if now-s.idleSince < s.spin {
 		return
 	}
+	if !t.resting() {
+		return
+	}
 	s.idleSince = 0
 	for _, q := range t.w.rxqs {
 		if !q.dead && q.q.FD() < 0 {
@@ -178,7 +181,7 @@ func (t *thread) wait() {
 // mayWait tells whether nothing came for the thread until it said that it sleeps;
 // what comes later wakes it.
 func (t *thread) mayWait() bool {
-	return t.work.Load() == t.w && !t.inbox.some.Load() && !t.stopping.Load()
+	return t.work.Load() == t.w && !t.inbox.some.Load() && !t.stopping.Load() && t.resting() && t.call.Load() == nil
 }
 
 // restTimed sleeps for a time that grows with each iteration that brings few

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,9 @@ type thread struct {
 	since    time.Time   // of the last clear, under Datapath.mu
 	load     loadHistory // under Datapath.mu
 	isolated bool        // under Datapath.mu
+
+	callMu sync.Mutex
+	call   atomic.Pointer[call]
 
 	_      [64]byte
 	loops  atomic.Uint64 // quiescent points passed
@@ -55,10 +59,18 @@ type thread struct {
 	locked   *spinLock // held
 	dec      decision
 
+	// Flows.
+	fl  *flows
+	ep  epochs
+	pr  []portRun // by port id
+	ex  execution
+	now uint64 // cycle count of this iteration
+
 	seg     tso.Segmenter
 	scratch *packet.Burst // segments on their way
 	pieces  [packet.MaxBurst]uint16
 	frames  [packet.MaxBurst][]byte // injected ones in hand
+	first   injected                // of them
 	sleep   sleeper
 }
 
@@ -74,6 +86,11 @@ func (d *Datapath) startThread(core int) (*thread, error) {
 		cur:     -1,
 		since:   time.Now(),
 	}
+	fl, err := newFlows(d.flows)
+	if err != nil {
+		return nil, fmt.Errorf("poll thread: %w", err)
+	}
+	t.fl, t.ep.now, t.ep.tokens = fl, 1, bumpsMax
 	if err := t.waker.open(); err != nil {
 		return nil, fmt.Errorf("poll thread: %w", err)
 	}
@@ -106,6 +123,11 @@ func (t *thread) run(started chan<- error) {
 	for !t.stopping.Load() {
 		t.iterate()
 	}
+	t.fl.pass.asked.Add(1) // the last account
+	for !t.resting() {
+		t.passSlice(0)
+	}
+	t.settleAll()
 	t.asleep.Store(true)
 	t.sleep.close()
 	close(t.stopped)
@@ -154,6 +176,10 @@ func (t *thread) iterate() {
 	if t.inbox.some.Load() {
 		got += t.takeInbox()
 	}
+	t.passSlice(got)
+	if t.call.Load() != nil {
+		t.answer()
+	}
 	t.last = cpu.Cycles()
 	t.stats.iterations.Add(1)
 	t.sleep.busy = got != 0
@@ -175,6 +201,9 @@ func (t *thread) tick(now uint64) {
 	if t.d.loss.pending.Load() {
 		t.d.loss.flush(t.ms)
 	}
+	t.now = now
+	t.watchChanges()
+	t.fl.budget = budget
 	t.stamp = stampOf(t.w.epoch+t.d.loss.gen.Load(), uint32(t.ms/1000))
 }
 
@@ -182,6 +211,8 @@ func (t *thread) tick(now uint64) {
 // sleep, this one or the one that had them before, are disarmed; those that
 // are no longer there must not be touched any more.
 func (t *thread) reload(w *work) {
+	t.settleAll()
+	t.gone(w)
 	t.w = w
 	t.tx = w.tx
 	t.quiet = append(t.quiet[:0], make([]uint32, len(w.rxqs))...)

@@ -16,6 +16,7 @@ type threadCounts struct {
 	sleeps, sleepCycles    mem.Counter
 	packets, bursts        mem.Counter
 	recirc                 mem.Counter
+	fixed                  mem.Counter // packets of ports with a fixed list
 	slow, tableHits        mem.Counter // packets that the cache did not know; of those, sent to one port
 	txPackets, txBatches   mem.Counter
 	over200us, over1ms     mem.Counter

@@ -1,12 +1,23 @@
 package datapath
 
-import "github.com/gvswitch/gvswitch/netdev"
+import (
+	"slices"
+
+	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
+)
 
 // bridgeView is what poll threads know of a bridge.
 type bridgeView struct {
 	table *macTable
 	flood []uint16 // ids of the ports that a flood reaches
 	bpdu  bool     // forward reserved multicast
+
+	id      uint16
+	name    string
+	tables  *rules.Tables
+	byOF    map[uint32]*portView
+	numbers []uint32 // OpenFlow numbers of the ports, ascending
 }
 
 // portView is what poll threads know of a port. Views never change: a new state
@@ -24,6 +35,10 @@ type portView struct {
 	prio      PriorityTags
 	up        bool
 	protected bool
+	ofPort    uint16
+	of        OFConfig
+	noFlood   bool // by configuration or OpenFlow
+	ready     bool // it sends: up, with somewhere to send to
 }
 
 // vlanSet is a set of VLANs.
@@ -90,7 +105,10 @@ func (d *Datapath) views() []*portView {
 		b := bridges[p.br]
 		if b == nil {
 			p.br.table.setPorts(len(d.ports))
-			b = &bridgeView{table: p.br.table, bpdu: p.br.cfg.ForwardBPDU}
+			b = &bridgeView{
+				table: p.br.table, bpdu: p.br.cfg.ForwardBPDU, id: p.br.id, name: p.br.name,
+				tables: p.br.tables, byOF: map[uint32]*portView{},
+			}
 			bridges[p.br] = b
 		}
 		v := p.cfg.vlans()
@@ -102,9 +120,14 @@ func (d *Datapath) views() []*portView {
 			mode:      v.mode,
 			native:    v.native,
 			prio:      p.cfg.PriorityTags,
-			up:        p.cfg.AdminUp,
+			up:        p.cfg.AdminUp && !p.of.Down,
 			protected: p.cfg.Protected,
+			ofPort:    p.cfg.OFPort,
+			of:        p.of,
+			noFlood:   p.cfg.NoFlood || p.of.NoFlood,
 		}
+		b.byOF[uint32(w.ofPort)] = w
+		b.numbers = append(b.numbers, uint32(w.ofPort))
 		if !v.all {
 			w.trunks = &v.trunks
 		}
@@ -123,9 +146,13 @@ func (d *Datapath) views() []*portView {
 		} else {
 			ready = ready && len(p.txLocks) > 0
 		}
-		if ready && !p.cfg.NoFlood {
+		w.ready = ready
+		if ready && !w.noFlood && !w.of.NoFwd {
 			w.br.flood = append(w.br.flood, p.id)
 		}
+	}
+	for _, b := range bridges {
+		slices.Sort(b.numbers)
 	}
 	return ports
 }
