@@ -7,8 +7,8 @@ import (
 	"github.com/gvswitch/gvswitch/packet"
 )
 
-// commonLen is how long a frame's head is at the least for the short way: Ethernet with a tag, IPv4
-// and TCP.
+// commonLen is how far the short way looks: Ethernet with a tag, IPv4 and TCP. The buffer is longer than
+// that, whatever the head's length is; what counts is what has been compared with it.
 const commonLen = hdr.EthernetLen + hdr.VLANLen + hdr.IPv4Len + hdr.TCPLen
 
 // ExtractBase is Extract for a key whose words behind the base are known to be zero: it does not
@@ -17,11 +17,12 @@ const commonLen = hdr.EthernetLen + hdr.VLANLen + hdr.IPv4Len + hdr.TCPLen
 // TCP and UDP in whole IP packets without options, behind at most one tag, which is nearly all there
 // is, are read here, each word of the key by a load or two. All else is extract's.
 func ExtractBase(p *packet.Packet, k *Key) Offsets {
-	h := p.Head()
+	h := p.Room()
 	if len(h) < commonLen {
 		return extract(p, k)
 	}
 	b := (*[commonLen]byte)(h)
+	have := uint32(p.HeadLen)
 	l3, tag := hdr.EthernetLen, uint64(0)
 	src := binary.BigEndian.Uint64(b[6:14])
 	if t := uint16(src); hdr.IsVLAN(t) {
@@ -42,12 +43,12 @@ func ExtractBase(p *packet.Packet, k *Key) Offsets {
 	tp := uint64(binary.BigEndian.Uint32(ip[20:24])) << 32
 	switch ip[9] {
 	case hdr.ProtoTCP:
-		if total < hdr.IPv4Len+hdr.TCPLen {
+		if total < hdr.IPv4Len+hdr.TCPLen || have < uint32(l3)+hdr.IPv4Len+hdr.TCPLen {
 			return extract(p, k)
 		}
 		tp |= uint64(binary.BigEndian.Uint16(ip[32:34])&0xfff) << 16
 	case hdr.ProtoUDP:
-		if total < hdr.IPv4Len+hdr.UDPLen {
+		if total < hdr.IPv4Len+hdr.UDPLen || have < uint32(l3)+hdr.IPv4Len+hdr.UDPLen {
 			return extract(p, k)
 		}
 	default:
@@ -69,11 +70,12 @@ func ExtractBase(p *packet.Packet, k *Key) Offsets {
 //go:noinline
 func notIPv4(p *packet.Packet, k *Key) Offsets {
 	const n = commonLen - hdr.IPv4Len + hdr.IPv6Len
-	h := p.Head()
+	h := p.Room()
 	if len(h) < n {
 		return extract(p, k)
 	}
 	b := (*[n]byte)(h)
+	have := uint32(p.HeadLen)
 	l3, tag := hdr.EthernetLen, uint64(0)
 	src := binary.BigEndian.Uint64(b[6:14])
 	if t := uint16(src); hdr.IsVLAN(t) {
@@ -93,9 +95,9 @@ func notIPv4(p *packet.Packet, k *Key) Offsets {
 	}
 	tp := uint64(binary.BigEndian.Uint32(ip[40:44])) << 32
 	switch proto := uint8(first >> 8); {
-	case proto == hdr.ProtoTCP && payload >= hdr.TCPLen:
+	case proto == hdr.ProtoTCP && payload >= hdr.TCPLen && have >= uint32(l3)+hdr.IPv6Len+hdr.TCPLen:
 		tp |= uint64(binary.BigEndian.Uint16(ip[52:54])&0xfff) << 16
-	case proto == hdr.ProtoUDP && payload >= hdr.UDPLen:
+	case proto == hdr.ProtoUDP && payload >= hdr.UDPLen && have >= uint32(l3)+hdr.IPv6Len+hdr.UDPLen:
 	default:
 		return extract(p, k)
 	}
