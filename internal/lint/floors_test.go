@@ -70,6 +70,7 @@ NONE < test/proc, test/guest/wire;
 test/guest/wire < test/guest/agent;
 test/proc, test/guest/wire, internal/unixsock < test/guest < test/guest/cmd/guest;
 test/guest < test/peers < test/e2e;
+datapath/flowtest < test/flowdiff;
 internal/vhostuser/frontend, internal/virtio, internal/checksum, test/peers < bench/...;
 `
 
