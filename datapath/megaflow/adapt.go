@@ -17,7 +17,7 @@ type adapt struct {
 	lookups, hits, evict uint64
 
 	rest, pause int // epochs until a cache is tried again, and how many it will be the next time
-	hold, keep  int // epochs until the cache may shrink, and how many it will be the next time
+	hold, keep  int // epochs until the cache may shrink, and how many it will be when it has grown again
 
 	// A sample of one key of each batch tells whether there are few flows.
 	samples int
@@ -39,7 +39,7 @@ const (
 // matter.
 const (
 	costProbe    = 20 // of one subtable
-	costFarProbe = 28 // of one that the second-level cache does not hold
+	costFarProbe = 24 // of one that the second-level cache does not hold
 	costTeach    = 10 // a key that the cache did not know
 )
 
@@ -56,7 +56,7 @@ func cost(slots int) uint64 {
 
 func (a *adapt) init(subtables int) {
 	a.score, a.last = make([]uint64, subtables), make([]uint64, subtables)
-	a.left, a.pause, a.keep = firstEpoch, 4, 4
+	a.left, a.pause = firstEpoch, 4
 }
 
 // sample takes note of a key's hash.
@@ -127,7 +127,7 @@ func (t *Table) choose(off uint64) {
 	if c.slots == 0 {
 		if a.rest > 0 {
 			a.rest--
-		} else if cost(smallSlots)*5/4 < off {
+		} else if len(t.order) > 1 && cost(smallSlots)*5/4 < off {
 			t.setCache(smallSlots)
 		}
 		return
@@ -139,7 +139,7 @@ func (t *Table) choose(off uint64) {
 	switch {
 	case (c.evict-a.evict)*16 > n && next > c.slots && cost(next) < off:
 		t.setCache(next)
-		a.hold, a.keep = a.keep, min(a.keep*2, 32)
+		a.hold = a.keep
 	case on > off:
 		t.setCache(0)
 		a.rest, a.pause = a.pause, min(a.pause*2, 64)
@@ -147,6 +147,7 @@ func (t *Table) choose(off uint64) {
 		a.hold--
 	case c.slots > smallSlots && a.samples == maxSamples && a.few():
 		t.setCache(smallSlots)
+		a.keep = min(2*a.keep+1, 31)
 	default:
 		a.pause = 4
 	}
