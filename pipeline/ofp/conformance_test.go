@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,14 +73,44 @@ func asDiff(f *Flow) string {
 	return string(AppendActions(append(b, " actions="...), f.Actions, nil))
 }
 
-// TestFlowsAsWritten compares what both make of the corpus, as ovs-ofctl's diff-flows shows it. Each
-// flow has a cookie, to find it by, and unless it says one itself a priority, as
-// flows with the same match would replace each other.
+// TestFlowsAsWritten compares what both make of the corpus, as ovs-ofctl's diff-flows shows it.
 func TestFlowsAsWritten(t *testing.T) {
 	corpus := lines(t, "flows.txt")
 	if len(corpus) < 300 {
 		t.Fatalf("the corpus has %d flows", len(corpus))
 	}
+	compareWritten(t, corpus)
+}
+
+// TestFlowsCrossed does the same with the match of one flow and the actions of two others, as far as they
+// are taken.
+func TestFlowsCrossed(t *testing.T) {
+	corpus := lines(t, "flows.txt")
+	r := rand.New(rand.NewPCG(1, 2))
+	pick := func() (before, actions string) {
+		before, actions, _ = cutActions(corpus[r.IntN(len(corpus))])
+		return before, actions
+	}
+	var flows []string
+	for range 20_000 {
+		before, _ := pick()
+		_, one := pick()
+		_, two := pick()
+		text := before + " actions=" + one + "," + two
+		if _, err := ParseFlow(text, nil, Add); err == nil && !strings.Contains(before, "priority") {
+			flows = append(flows, text)
+		}
+	}
+	if len(flows) < 2000 {
+		t.Fatalf("only %d flows are taken", len(flows))
+	}
+	compareWritten(t, flows)
+}
+
+// compareWritten compares what both make of each flow. Each gets a cookie, to find it by, and unless it says
+// one itself a priority, as flows with the same match would replace each other.
+func compareWritten(t *testing.T, corpus []string) {
+	t.Helper()
 	var file strings.Builder
 	want := map[uint64]string{}
 	cookies := make([]uint64, len(corpus))

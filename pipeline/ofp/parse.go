@@ -95,7 +95,11 @@ func parseFlow(m *FlowMod, text string, n Names, cmd Command) error {
 		text = rest
 		known, err := m.flowKey(key, value, n)
 		if err == nil && !known {
-			err = f.Match.Add(key, value, value != "", n)
+			if strings.IndexByte(key, '[') >= 0 {
+				err = addSubfield(&f.Match, key, value)
+			} else {
+				err = f.Match.Add(key, value, value != "", n)
+			}
 		}
 		if err != nil {
 			return err

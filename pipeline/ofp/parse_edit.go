@@ -72,12 +72,18 @@ var mods = [...]struct {
 	limit       uint64 // of the number; 0: it is an address
 	low         uint64 // bits that must be 0
 }{
-	{"mod_dl_src", "eth_src", 0, 0}, {"mod_dl_dst", "eth_dst", 0, 0},
-	{"mod_nw_src", "nw_src", 0, 0}, {"mod_nw_dst", "nw_dst", 0, 0},
-	{"mod_nw_tos", "nw_tos", 0xff, 3}, {"mod_nw_ecn", "nw_ecn", 3, 0},
-	{"mod_nw_ttl", "nw_ttl", 0xff, 0}, {"set_nw_ttl", "nw_ttl", 0xff, 0},
-	{"mod_tp_src", "tcp_src", 0xffff, 0}, {"mod_tp_dst", "tcp_dst", 0xffff, 0},
-	{"set_mpls_label", "mpls_label", 0xfffff, 0}, {"set_mpls_tc", "mpls_tc", 7, 0},
+	{"mod_dl_src", "eth_src", 0, 0},
+	{"mod_dl_dst", "eth_dst", 0, 0},
+	{"mod_nw_src", "nw_src", 0, 0},
+	{"mod_nw_dst", "nw_dst", 0, 0},
+	{"mod_nw_tos", "nw_tos", 0xff, 3},
+	{"mod_nw_ecn", "nw_ecn", 3, 0},
+	{"mod_nw_ttl", "nw_ttl", 0xff, 0},
+	{"set_nw_ttl", "nw_ttl", 0xff, 0},
+	{"mod_tp_src", "tcp_src", 0xffff, 0},
+	{"mod_tp_dst", "tcp_dst", 0xffff, 0},
+	{"set_mpls_label", "mpls_label", 0xfffff, 0},
+	{"set_mpls_tc", "mpls_tc", 7, 0},
 }
 
 // mod reads mod_dl_src and its like.

@@ -32,8 +32,12 @@ func ParseGroups(text string, n Names, cmd GroupCommand) ([]GroupMod, error) {
 			name string
 			cmd  GroupCommand
 		}{
-			{"add", GroupAdd}, {"delete", GroupDelete}, {"modify", GroupModify}, {"add_or_mod", GroupAddOrModify},
-			{"insert_bucket", GroupInsertBuckets}, {"remove_bucket", GroupRemoveBuckets},
+			{"add", GroupAdd},
+			{"delete", GroupDelete},
+			{"modify", GroupModify},
+			{"add_or_mod", GroupAddOrModify},
+			{"insert_bucket", GroupInsertBuckets},
+			{"remove_bucket", GroupRemoveBuckets},
 		} {
 			if line[:i] == c.name {
 				of, line = c.cmd, line[i:]

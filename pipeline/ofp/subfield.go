@@ -87,5 +87,26 @@ func AppendSubfield(b []byte, s Subfield) []byte {
 	return append(b, ']')
 }
 
+// addSubfield has m ask that some bits of a field be a number: "reg0[0..7]=5".
+func addSubfield(m *flow.Match, key, value string) error {
+	s, err := ParseSubfield(key)
+	if err != nil {
+		return err
+	}
+	v, rest, ok := parseWide(value)
+	switch {
+	case !ok || rest != "":
+		return fmt.Errorf("%s: %q is not a number", key, value)
+	case !fits(v, s.Bits):
+		return fmt.Errorf("%s: %s does not fit into %d bits", key, value, s.Bits)
+	case !s.full() && !s.Field.Maskable():
+		return fmt.Errorf("%s: a match cannot ask for some bits of %s", key, s.Field.Name)
+	}
+	old, mask := m.Get(s.Field)
+	bits := s.mask()
+	m.Put(s.Field, old.AndNot(bits).Or(v.Lsh(uint(s.Ofs))), mask.Or(bits))
+	return nil
+}
+
 // fits tells whether v has no 1 but in its last n bits.
 func fits(v flow.Value, n uint16) bool { return v.AndNot(flow.Ones(uint(n))).IsZero() }
