@@ -230,6 +230,10 @@ func (x *Xlate) popMPLS(t uint16) {
 		x.fatal(packet.BadHeader, covUnsupported, "pop_mpls to another EtherType than that of the packet")
 		return
 	}
+	if last := s.labels[s.nLabel-1]&bitsBottom != 0; last == isMPLS(t) {
+		x.fatal(packet.BadHeader, covUnsupported, "pop_mpls to an EtherType that the bottom-of-stack bit contradicts")
+		return
+	}
 	s.nLabel--
 	s.key.SetEthType(t)
 	if s.nLabel == 0 && !s.blind {
