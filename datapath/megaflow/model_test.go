@@ -87,7 +87,7 @@ func TestAgainstModel(t *testing.T) {
 			keys := make([]flow.Key, Batch)
 			out := make([]Ref, Batch)
 			var live []Ref
-			for round := range 3000 {
+			for round := range 3000 / scale {
 				n := rng.IntN(len(masks))
 				key := keyOf(n, rng, full)
 				want := m.find(&key)

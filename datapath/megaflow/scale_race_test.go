@@ -1,0 +1,5 @@
+//go:build race
+
+package megaflow
+
+const scale = 10
