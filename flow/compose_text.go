@@ -31,6 +31,9 @@ func ComposeLen(text string, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f := s.key.beyondBase(); f != nil {
+		return nil, fmt.Errorf("flow: %s=%s: a new frame cannot have that", f.shown(), f.append(nil, f.Get(&s.key), f.full, nil, true))
+	}
 	b := s.key.Frame(s.payload)
 	if n = max(n, len(b)); n > packet.MaxFrame {
 		return nil, fmt.Errorf("flow: frame of %d bytes: at most %d", n, packet.MaxFrame)
@@ -42,6 +45,19 @@ func ComposeLen(text string, n int) ([]byte, error) {
 		s.payload = append(s.payload, byte(i))
 	}
 	return s.key.Frame(s.payload), nil
+}
+
+// beyondBase is a field of k that no frame has, nil if there is none.
+func (k *Key) beyondBase() *Field {
+	if k.BaseOnly() {
+		return nil
+	}
+	for _, f := range all {
+		if f.slots[0].word >= BaseWords && !f.Get(k).IsZero() {
+			return f
+		}
+	}
+	return nil
 }
 
 // Pad lengthens a frame with zeros to Ethernet's minimum, 60 bytes without

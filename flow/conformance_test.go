@@ -88,3 +88,56 @@ func TestRandomAgainstOVS(t *testing.T) {
 		}
 	}
 }
+
+// A field's value is written in actions as Open vSwitch does.
+func TestValuesAgainstOVS(t *testing.T) {
+	set := regexp.MustCompile(`set_field:(.*)->`)
+	for _, c := range [][3]string{ // match, field, value
+		{"", "reg0", "0"},
+		{"", "reg0", "0/7"},
+		{"", "reg0", "0x50/0xf0"},
+		{"", "metadata", "5"},
+		{"", "tun_id", "0x123456789"},
+		{"", "xxreg0", "0x50000000000000005"},
+		{"", "xxreg0", "0/0xff"},
+		{"", "tun_flags", "oam"},
+		{"", "tun_flags", "0"},
+		{"", "in_port", "LOCAL"},
+		{"", "in_port", "7"},
+		{"", "eth_src", "02:00:00:00:00:01"},
+		{"", "eth_dst", "02:00:00:00:00:00/ff:00:00:00:00:00"},
+		{"tcp", "tcp_src", "0/7"},
+		{"tcp", "tcp_dst", "5/7"},
+		{"udp", "udp_dst", "010"},
+		{"dl_vlan=5", "vlan_vid", "0x1005"},
+		{"dl_vlan=5", "vlan_vid", "0x1005/0x100f"},
+		{"dl_vlan=5", "vlan_tci", "0x1005"},
+		{"dl_vlan=5", "vlan_pcp", "5"},
+		{"ip", "ip_src", "10.0.0.0/8"},
+		{"ip", "ip_dst", "10.0.0.1"},
+		{"ip", "nw_tos", "8"},
+		{"ip", "ip_dscp", "1"},
+		{"ip", "nw_ecn", "1"},
+		{"ip", "nw_ttl", "64"},
+		{"ipv6", "ipv6_src", "::1"},
+		{"ipv6", "ipv6_src", "::/1"},
+		{"ipv6", "ipv6_label", "5"},
+		{"ipv6", "ipv6_label", "5/0xfff"},
+		{"arp", "arp_op", "2"},
+		{"arp", "arp_sha", "02:00:00:00:00:01"},
+		{"mpls", "mpls_label", "5"},
+	} {
+		out, err := exec.Command("ovs-ofctl", "-O", "OpenFlow15", "parse-flow", c[0]+",actions=set_field:"+c[2]+"->"+c[1]).CombinedOutput()
+		want := set.FindSubmatch(out)
+		if err != nil || want == nil {
+			t.Fatalf("ovs-ofctl: %v, %v\n%s", c, err, out)
+		}
+		f := FieldByName(c[1])
+		v, mask, err := f.Parse(c[2], nil)
+		if err != nil {
+			t.Error(err)
+		} else if got := f.Append(nil, v, mask, nil); !bytes.Equal(got, want[1]) {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c[1], c[2], got, want[1])
+		}
+	}
+}

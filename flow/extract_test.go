@@ -267,7 +267,7 @@ func TestFragments(t *testing.T) {
 	}
 	for off, want := range map[string]string{"0001": "first", "0008": "later", "0009": "later", "0000": "first"} {
 		k, o := keyOf(t, unhex(t, "020000000002 020000000001 86dd 60000000 0010 2c 40 fd000000000000000000000000000001 fd000000000000000000000000000002 1100"+off+"00000001 0fa000350008dbf4"))
-		if fragName(k.Frag()) != want || k.IPProto() != 17 || (k.TPDst() == 53) != (want == "first") || o.L4 != 62 {
+		if fragText(&k) != want || k.IPProto() != 17 || (k.TPDst() == 53) != (want == "first") || o.L4 != 62 {
 			t.Errorf("offset %s: %s, %+v", off, Format(&k), o)
 		}
 	}
@@ -432,4 +432,9 @@ func TestExtractBase(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fragText is what a key's text says of fragments.
+func fragText(k *Key) string {
+	return string(appendFrag(nil, uint64(k.Frag()), 3))
 }

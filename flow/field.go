@@ -79,9 +79,6 @@ func (f *Field) Put(k *Key, v Value) { f.PutMasked(k, v, f.All()) }
 
 // PutMasked is Put for those bits of v that mask has.
 func (f *Field) PutMasked(k *Key, v, mask Value) {
-	if f.quirk == port32 && v.Lo >= portReserved32 {
-		v.Lo &= 0xffff
-	}
 	f.put(k, v, f.clip(mask))
 	if f.also.mask != 0 {
 		k[f.also.word] = k[f.also.word]&^f.also.mask | f.also.value
@@ -93,6 +90,9 @@ func (f *Field) PutMasked(k *Key, v, mask Value) {
 
 // put replaces the bits of mask, whatever that means.
 func (f *Field) put(k *Key, v, mask Value) {
+	if f.quirk == port32 && v.Lo >= portReserved32 {
+		v.Lo &= 0xffff
+	}
 	for i := range f.n {
 		s := &f.slots[i]
 		b, m := v.Lo, mask.Lo

@@ -31,7 +31,12 @@ const (
 	needProto // nw_proto
 	needTP    // tp_src
 	needICMPs // icmp_type
+
+	needs // how many there are
 )
+
+// deciding are the words by which needs decide.
+var deciding = [...]int{WordVLAN, WordSrc, WordIP, WordTP, WordCT}
 
 // needNames say it to people, in words of the match language.
 var needNames = [...]string{
@@ -171,8 +176,8 @@ func (n need) missing(m *Match) bool {
 	bits[WordIP] &^= bitsLater
 	bits[WordTP] &^= bitsCode
 	bits[WordCT] &^= 0xffffffff << 32
-	for i := range bits {
-		if bits[i]&^m.Mask[i] != 0 {
+	for _, w := range deciding {
+		if bits[w]&^m.Mask[w] != 0 {
 			return true
 		}
 	}

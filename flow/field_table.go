@@ -182,16 +182,18 @@ func registers() []Field {
 	return t
 }
 
-// all and byName are the table's fields in order and by any of their names.
-var all, byName = index(table)
+// all and byName are the table's fields in order and by any of their names; needy are those with a prerequisite.
+var all, needy, byName = index(table)
 
-func index(table []Field) ([]*Field, map[string]*Field) {
-	var list []*Field
+func index(table []Field) (list, needy []*Field, _ map[string]*Field) {
 	names := map[string]*Field{}
 	for i := range table {
 		f := &table[i]
 		f.id = uint8(i)
 		list = append(list, f)
+		if f.need != needNothing {
+			needy = append(needy, f)
+		}
 		for name := range strings.FieldsSeq(f.Name + " " + f.names) {
 			names[name] = f
 			// A name with _W says that a mask comes along.
@@ -200,7 +202,7 @@ func index(table []Field) ([]*Field, map[string]*Field) {
 			}
 		}
 	}
-	return list, names
+	return list, needy, names
 }
 
 // Fields are all fields, in the order of ovs-fields(7). The caller must not change the list.

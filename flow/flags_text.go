@@ -151,8 +151,3 @@ func appendFrag(b []byte, v, mask uint64) []byte {
 	}
 	return append(b, "<error>"...)
 }
-
-// tcpFlagNames are k's TCP flags, 0 when there are none.
-func tcpFlagNames(k *Key) string {
-	return string(appendFlags(nil, uint64(k.TCPFlags()), 0xfff, tcpFlags, false))
-}

@@ -1,9 +1,6 @@
 package flow
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/gvswitch/gvswitch/internal/hdr"
 )
 
@@ -89,119 +86,146 @@ func (k *Key) protocolName() string {
 	return ""
 }
 
-// text collects the parts of a flow's text.
-type text struct {
-	strings.Builder
+// keyText is a key being written.
+type keyText struct {
+	b     []byte
+	k     *Key
+	match bool // numbers as in a match
 	comma bool
 }
 
-// add appends one part.
-func (t *text) add(format string, args ...any) {
+// sep separates what comes from what is there.
+func (t *keyText) sep() {
 	if t.comma {
-		t.WriteByte(',')
+		t.b = append(t.b, ',')
 	}
 	t.comma = true
-	fmt.Fprintf(t, format, args...)
 }
+
+func (t *keyText) word(s string) {
+	t.sep()
+	t.b = append(t.b, s...)
+}
+
+// value appends name=value of f.
+func (t *keyText) value(name string, f *Field) {
+	t.word(name)
+	t.b = f.append(append(t.b, '='), f.Get(t.k), f.full, nil, t.match)
+}
+
+func (t *keyText) fields(l []*Field) {
+	for _, f := range l {
+		t.value(f.shown(), f)
+	}
+}
+
+// some appends those fields that are not 0.
+func (t *keyText) some(l []*Field) {
+	for _, f := range l {
+		if !f.Get(t.k).IsZero() {
+			t.value(f.shown(), f)
+		}
+	}
+}
+
+// Fields of a key's text that stand differently in a match.
+var (
+	keyInPort   = keyField("in_port")
+	keyTunnel   = []*Field{known("tun_src"), known("tun_dst")}
+	keyTunnel6  = []*Field{known("tun_ipv6_src"), known("tun_ipv6_dst")}
+	keyMetadata = append(list("tun_tos", "tun_ttl", "tun_flags"), known("metadata"))
+	keyTTL      = list("nw_tos", "nw_ecn", "nw_ttl")
+	keyFrag     = list("ip_frag")
+	keyIGMP     = []*Field{keyField("igmp_group")}
+	keyNDMain   = list("nd_target", "nd_sll", "nd_tll")
+	keyNDMore   = list("nd_reserved")
+	keyLabels   = []*Field{keyField("mpls_lse0"), keyField("mpls_lse1"), keyField("mpls_lse2")}
+	keyTags     = [2][]*Field{{keyField("vlan_tpid1"), keyField("vlan_tci1")}, {keyField("vlan_tpid2"), keyField("vlan_tci2")}}
+)
 
 // Format is k as ovs-ofctl(8) writes a flow: in_port=1,tcp,dl_src=...,nw_ttl=64,...
 // Parse reads it back.
 func Format(k *Key) string {
-	var t text
-	if id := k.RecircID(); id != 0 {
-		t.add("recirc_id=%#x", id)
+	t := keyText{k: k, match: true}
+	t.some(shownFirst)
+	c := k.kind()
+	if c.ip6 {
+		t.some(shownCT6)
+	} else {
+		t.some(shownCT4)
 	}
-	t.add("in_port=%d", k.InPort())
+	t.value("in_port", keyInPort)
 	name := k.protocolName()
 	if name != "" {
-		t.add("%s", name)
+		t.word(name)
 	}
-	k.formatTags(&t)
-	t.add("dl_src=%s,dl_dst=%s", k.EthSrc(), k.EthDst())
+	t.some(shownRegs)
+	if k[WordTun]&TunIPv6 != 0 {
+		t.fields(keyTunnel6)
+	} else {
+		t.some(keyTunnel)
+	}
+	t.some(keyMetadata)
+	t.tags()
+	t.fields(shownEth)
 	if name == "" {
-		t.add("dl_type=0x%04x", k.EthType())
+		t.value("dl_type", fieldEthType)
 	}
-	c := k.kind()
+	t.network(&c, name == "ip" || name == "ipv6")
+	t.transport(&c)
+	return string(t.b)
+}
+
+func (t *keyText) tags() {
+	tpid, tci := t.k.VLAN()
+	if tpid == hdr.TypeVLAN && tci&hdr.DEI == 0 && t.k[WordVLAN]&0xffffffff == 0 {
+		t.fields([]*Field{fieldVLAN, fieldPCP})
+		return
+	}
+	for i := range keyTags {
+		if keyTags[i][0].Get(t.k).IsZero() {
+			return
+		}
+		t.fields(keyTags[i])
+	}
+}
+
+// network appends the network layer's fields, and with proto the protocol's number.
+func (t *keyText) network(c *kind, proto bool) {
 	switch {
 	case c.ip4:
-		t.add("nw_src=%s,nw_dst=%s", ip4(k.IPv4Src()), ip4(k.IPv4Dst()))
-		k.formatIP(&t, name == "ip")
+		t.fields(shownIPv4)
 	case c.ip6:
-		t.add("ipv6_src=%s,ipv6_dst=%s,ipv6_label=0x%05x", ip6(k.IPv6Src()), ip6(k.IPv6Dst()), k.Label())
-		k.formatIP(&t, name == "ipv6")
+		t.fields(shownIPv6)
 	case c.arp:
-		t.add("arp_spa=%s,arp_tpa=%s,arp_op=%d", ip4(k.IPv4Src()), ip4(k.IPv4Dst()), k.IPProto())
-		t.add("arp_sha=%s,arp_tha=%s", k.SHA(), k.THA())
+		t.fields(shownARP)
 	case c.mpls:
-		k.formatMPLS(&t)
+		t.some(keyLabels)
 	}
-	k.formatTP(&t, &c)
-	return t.String()
-}
-
-func (k *Key) formatTags(t *text) {
-	for i := range 2 {
-		tpid, tci := k.VLAN()
-		if i == 1 {
-			tpid, tci = k.InnerVLAN()
-		}
-		if tpid == 0 {
-			return
-		}
-		n := fmt.Sprint(i + 1)
-		if i == 0 && k[WordVLAN]&0xffffffff == 0 && tpid == hdr.TypeVLAN && tci&hdr.DEI == 0 {
-			t.add("dl_vlan=%d,dl_vlan_pcp=%d", tci&hdr.VIDMask, tci>>hdr.PCPShift)
-			return
-		}
-		t.add("vlan_tpid%s=0x%04x,vlan_tci%s=0x%04x", n, tpid, n, tci)
+	if !c.ip4 && !c.ip6 {
+		return
 	}
-}
-
-func (k *Key) formatIP(t *text, proto bool) {
 	if proto {
-		t.add("nw_proto=%d", k.IPProto())
+		t.value("nw_proto", fieldProto)
 	}
-	t.add("nw_tos=%d,nw_ecn=%d,nw_ttl=%d", k.TOS()&^3, k.TOS()&3, k.TTL())
-	if k.Frag() != 0 {
-		t.add("nw_frag=%s", fragName(k.Frag()))
-	}
+	t.fields(keyTTL)
+	t.some(keyFrag)
 }
 
-func fragName(f uint8) string {
-	switch f {
-	case 0:
-		return "no"
-	case FragAny:
-		return "first"
-	}
-	return "later"
-}
-
-func (k *Key) formatMPLS(t *text) {
-	for i := range maxLabels {
-		if lse := k.MPLS(i); lse != 0 {
-			t.add("mpls_lse%d=0x%08x", i, lse)
-		}
-	}
-}
-
-func (k *Key) formatTP(t *text, c *kind) {
+func (t *keyText) transport(c *kind) {
 	switch {
-	case c.tcp, c.udp, c.sctp:
-		t.add("tp_src=%d,tp_dst=%d", k.TPSrc(), k.TPDst())
-		if c.tcp {
-			t.add("tcp_flags=%s", tcpFlagNames(k))
-		}
+	case c.tcp:
+		t.fields(shownTCP)
+	case c.udp, c.sctp:
+		t.fields(shownTP)
 	case c.icmp, c.icmpv6, c.igmp:
-		t.add("icmp_type=%d,icmp_code=%d", k.TPSrc(), k.TPDst())
+		t.fields(shownICMP)
 	}
 	if c.igmp {
-		t.add("igmp_group=%s", ip4(k.IGMPGroup()))
+		t.fields(keyIGMP)
 	}
 	if c.nd {
-		t.add("nd_target=%s,nd_sll=%s,nd_tll=%s", ip6(k.NDTarget()), k.SHA(), k.THA())
-		if r := k.NDReserved(); r != 0 {
-			t.add("nd_reserved=0x%08x", r)
-		}
+		t.fields(keyNDMain)
+		t.some(keyNDMore)
 	}
 }

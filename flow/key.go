@@ -47,7 +47,7 @@ const (
 	WordTunSrcLo  //
 	WordTunDst    //
 	WordTunDstLo  //
-	WordTun       // tunnel flags 16, source port 16, destination port 16, tos 8, ttl 8
+	WordTun       // tunnel flags 16 (the first bit is TunIPv6), source port 16, destination port 16, tos 8, ttl 8
 
 	WordReg   // reg0 32, reg1 32; six more words to reg14, reg15. A word is an xreg, two an xxreg
 	_         //

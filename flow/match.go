@@ -18,9 +18,6 @@ func (m *Match) Matches(k *Key) bool {
 
 // Put has m ask that f be v in the bits of mask, whatever it asked of them before.
 func (m *Match) Put(f *Field, v, mask Value) {
-	if f.quirk == port32 && v.Lo >= portReserved32 {
-		v.Lo &= 0xffff
-	}
 	f.put(&m.Key, v.And(mask), f.clip(mask))
 	f.Set(&m.Mask, mask)
 	m.Key[f.also.word] = m.Key[f.also.word]&^f.also.mask | f.also.value

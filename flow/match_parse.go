@@ -149,14 +149,15 @@ func (f *Field) claim(name string) need {
 func (m *Match) Check() error {
 	claims := m.Mask[wordClaims]
 	m.Mask[wordClaims] = 0
-	for i := range all {
-		f := all[i]
-		_, mask := m.Get(f)
-		if mask.IsZero() {
+	for n := needNothing + 1; n < needs; n++ {
+		if claims>>n&1 == 0 || !n.missing(m) {
 			continue
 		}
-		for _, n := range []need{f.need, f.claim(f.Name), f.claim(shortNames[f.Name])} {
-			if n != needNothing && claims>>n&1 != 0 && n.missing(m) {
+		for _, f := range needy {
+			if f.mask(&m.Mask).IsZero() {
+				continue
+			}
+			if n == f.need || n == f.claim(f.Name) || n == f.claim(shortNames[f.Name]) {
 				return m.lacks(f, n)
 			}
 		}
@@ -178,12 +179,19 @@ func (m *Match) narrowICMP() {
 // checkBits tells whether every bit of m is one of a field that has its prerequisites.
 func (m *Match) checkBits() error {
 	var have Key
-	for _, f := range all {
-		if f.Missing(m) == "" {
+	var missing [needs]bool
+	for n := range needs {
+		missing[n] = n.missing(m)
+	}
+	for _, f := range needy {
+		if !missing[f.need] {
 			f.Set(&have, f.All())
 		}
 	}
-	for _, f := range all {
+	for _, f := range needy {
+		if f.need == needVLAN {
+			continue // vlan_tci has the same bits and needs nothing
+		}
 		for _, s := range f.slots[:f.n] {
 			if m.Mask[s.word]&(s.mask<<s.shift)&^have[s.word] != 0 {
 				return m.lacks(f, f.need)

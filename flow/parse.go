@@ -58,7 +58,7 @@ func (s *spec) items(text string) error {
 			if end < 0 {
 				end = len(rest)
 			}
-			err = s.field(name, name, rest[1:end])
+			err = s.field(name+rest[:end], nil, name, rest[1:end])
 			rest = rest[end:]
 		case name != "":
 			err = s.word(name)
@@ -108,11 +108,12 @@ func (s *spec) group(name, args string) error {
 			return fmt.Errorf("mpls(): more than %d labels", maxLabels)
 		}
 	}
-	if !groups[name] {
+	g := groups[name]
+	if g == nil {
 		if strings.Contains(args, "=") {
 			return fmt.Errorf("%s(%s): no such field", name, args)
 		}
-		return s.field(name+"("+args+")", name, args)
+		return s.field(name+"("+args+")", nil, name, args)
 	}
 	s.seen[name] = true
 	if name == "vlan" {
@@ -127,31 +128,9 @@ func (s *spec) group(name, args string) error {
 		if !ok {
 			return fmt.Errorf("%s(%s): no value", name, arg)
 		}
-		if err := s.field(name+"("+arg+")", name+"."+key, value); err != nil {
+		if err := s.field(name+"("+arg+")", g, key, value); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// field sets the field called name; label is how an error speaks of it.
-func (s *spec) field(label, name, value string) error {
-	if label == name {
-		label = name + "=" + value
-	}
-	if alias, ok := aliases[name]; ok {
-		name = alias
-	}
-	set, ok := setters[name]
-	if !ok {
-		return fmt.Errorf("%s: no such field", label)
-	}
-	if strings.Contains(value, "/") {
-		return fmt.Errorf("%s: a mask cannot stand here", label)
-	}
-	s.seen[name] = true
-	if err := set(s, value); err != nil {
-		return fmt.Errorf("%s: %w", label, err)
 	}
 	return nil
 }
@@ -166,7 +145,7 @@ func (s *spec) word(name string) error {
 	s.seen["eth_type"] = true
 	if w.proto != 0 {
 		s.key.SetIPProto(w.proto)
-		s.seen["ipv4.proto"] = true
+		s.seen["nw_proto"] = true
 	}
 	return nil
 }
@@ -183,6 +162,9 @@ var words = map[string]struct {
 	"arp": {hdr.TypeARP, 0}, "rarp": {hdr.TypeRARP, 0},
 	"mpls": {hdr.TypeMPLS, 0}, "mplsm": {hdr.TypeMPLSMC, 0},
 }
+
+// tpidDefault is the TPID of a tag of which only other parts are named.
+const tpidDefault = hdr.TypeVLAN
 
 // infer fills in EtherType and protocol where the text names only the headers, and
 // a time to live where it names none.
@@ -202,7 +184,7 @@ func (s *spec) infer() {
 			k.SetEthType(TypeNone)
 		}
 	}
-	if !s.seen["ipv4.proto"] {
+	if !s.seen["nw_proto"] {
 		for name, proto := range map[string]uint8{
 			"tcp": hdr.ProtoTCP, "udp": hdr.ProtoUDP, "sctp": hdr.ProtoSCTP,
 			"icmp": hdr.ProtoICMP, "igmp": hdr.ProtoIGMP, "icmpv6": hdr.ProtoICMPv6,
@@ -212,7 +194,7 @@ func (s *spec) infer() {
 			}
 		}
 	}
-	if c := k.kind(); (c.ip4 || c.ip6) && !s.seen["ipv4.ttl"] {
+	if c := k.kind(); (c.ip4 || c.ip6) && !s.seen["nw_ttl"] {
 		k.SetTTL(64)
 	}
 }

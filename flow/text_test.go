@@ -127,10 +127,12 @@ func TestParseRefuses(t *testing.T) {
 		"eth(from=02:00:00:00:00:01)":        "flow: eth(from=02:00:00:00:00:01): no such field",
 		"eth(src=02:00:00:00:00:01":          "flow: eth(: no closing parenthesis",
 		"tpc":                                "flow: tpc: no such field or protocol",
-		"tcp_flags=syn|foo":                  "flow: tcp_flags=syn|foo: foo is not a TCP flag",
-		"nw_frag=maybe":                      "flow: nw_frag=maybe: not no, first or later",
+		"tcp_flags=syn|foo":                  "flow: tcp_flags=syn|foo: there is no flag \"foo\"",
+		"nw_frag=maybe":                      "flow: nw_frag=maybe: not no, yes, first, later or not_later",
 		"vlan(vid=4096)":                     "flow: vlan(vid=4096): out of range, at most 4095",
-		"ct_state(0x21)":                     "flow: ct_state(0x21): a new frame can only have 0",
+		"ct_state(0x121)":                    "flow: ct_state(0x121): out of range, at most 0xff",
+		"nw_frag=not_later":                  "flow: nw_frag=not_later: a mask cannot stand here",
+		"packet_type(ns=1,id=0)":             "flow: packet_type(ns=1): a frame can only have 0",
 		"payload=abc":                        "flow: payload=abc: not bytes in hex",
 		"encap(encap(encap()))":              "flow: encap(): nested more than twice",
 		"in_port(1)tcp":                      `flow: in_port: "tcp" follows where a comma belongs`,
@@ -138,6 +140,15 @@ func TestParseRefuses(t *testing.T) {
 		"actions=drop":                       "flow: actions=drop: no such field",
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"ct_state(0x21)":     "flow: ct_state=new|trk: a new frame cannot have that",
+		"tcp,reg1=5":         "flow: reg1=0x5: a new frame cannot have that",
+		"tun_id=7,in_port=1": "flow: tun_id=0x7: a new frame cannot have that",
+	} {
+		if _, err := Compose(text); err == nil || err.Error() != want {
 			t.Errorf("%s:\ngot  %v\nwant %s", text, err, want)
 		}
 	}
@@ -164,4 +175,35 @@ func FuzzParse(f *testing.F) {
 		Format(&k)
 		FormatDatapath(&k)
 	})
+}
+
+// What tables and connection tracking add to a key is written and read back, too.
+func TestPipelineFields(t *testing.T) {
+	for range 3000 {
+		k, err := Parse(examples[rand.IntN(len(examples))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rand.IntN(6) {
+			f := Fields()[rand.IntN(len(Fields()))]
+			if w := f.slots[0].word; w < BaseWords || f.need >= needCT && f.need <= needCT6 && !k.kind().ip4 && !k.kind().ip6 {
+				continue
+			}
+			v := Value{rand.Uint64(), rand.Uint64()}.And(f.full)
+			switch {
+			case f.form == ctStateForm:
+				v = v.And(Ones(8))
+			case f.quirk == port32:
+				v = v.And(Ones(16))
+			case f.need == needCT4 && !k.kind().ip4, f.need == needCT6 && !k.kind().ip6:
+				continue
+			case f.form == ipv4Form && k[WordTun]&TunIPv6 != 0, f.also == isTun6 && k[WordTunSrc] != 0 && k[WordTun]&TunIPv6 == 0:
+				continue // no tunnel is of both kinds
+			}
+			f.Put(&k, v)
+		}
+		if back, err := Parse(Format(&k)); err != nil || back != k {
+			t.Fatalf("%v: %s\nread back as %s", err, Format(&k), Format(&back))
+		}
+	}
 }
