@@ -77,6 +77,7 @@ func (x *Xlate) bucketRange(g *rules.Group, i, end, save int32) {
 		x.freeSave(save)
 		return
 	}
+	x.saves[save].metered = false
 	k := x.push(contBucket, save)
 	if k < 0 {
 		return
