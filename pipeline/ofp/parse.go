@@ -20,7 +20,7 @@ func ParseFlows(text string, n Names) ([]FlowMod, error) {
 	mods := make([]FlowMod, 0, strings.Count(text, "\n")+1)
 	err := eachLine(text, func(line string) error {
 		cmd, rest := lineCommand(line)
-		mods = append(mods, FlowMod{})
+		mods = mods[:len(mods)+1] // zero, as it comes from make
 		return parseFlow(&mods[len(mods)-1], rest, n, cmd)
 	})
 	if err != nil {
