@@ -19,6 +19,7 @@ type OVS struct {
 	round   int // how often ports were made
 	pcaps   map[flowtest.PortRef]*pcapReader
 	dirty   map[string]bool // bridge and what it has: groups, meters
+	stale   map[string]bool // bridges that still have flows of the case before
 	changed bool            // ports are not as they were made
 	stopped bool            // its clock stands
 }
@@ -34,13 +35,6 @@ func Start(dir string) (*OVS, error) {
 
 // Close ends it.
 func (o *OVS) Close() error { return o.stop() }
-
-func portName(r flowtest.PortRef) string {
-	if r.Bridge == "br0" {
-		return fmt.Sprintf("p%d", r.Number)
-	}
-	return fmt.Sprintf("%s-p%d", r.Bridge, r.Number)
-}
 
 // Build implements flowtest.Switch. If the ports are as before, they stay.
 func (o *OVS) Build(bridges []flowtest.Bridge) error {
@@ -69,13 +63,25 @@ func (o *OVS) Build(bridges []flowtest.Bridge) error {
 	return nil
 }
 
-// initialFlows gives the bridge the flows that a new one has.
+// initialFlows gives the bridge the flows that a new one has. If that is none, the first command that adds some does it.
 func (o *OVS) initialFlows(b flowtest.Bridge) error {
-	flows := "delete\n"
+	o.stale[b.Name] = true
 	if b.Options["fail-mode"] == "standalone" {
-		flows += "add priority=0,actions=NORMAL\n"
+		return o.fresh(b.Name, "add priority=0,actions=NORMAL\n")
 	}
-	_, err := o.ofctl(flows, "add-flows", b.Name, "-")
+	return nil
+}
+
+// fresh takes the flows of the case before out, if they are there still, and then adds flows.
+func (o *OVS) fresh(bridge, flows string) error {
+	if o.stale[bridge] {
+		flows = "delete\n" + flows
+	}
+	if flows == "" {
+		return nil
+	}
+	o.stale[bridge] = false
+	_, err := o.ofctl(flows, "add-flows", bridge, "-")
 	return err
 }
 
@@ -97,6 +103,7 @@ func (o *OVS) rebuild(bridges []flowtest.Bridge) error {
 	}
 	o.round++
 	o.pcaps, o.dirty, o.changed = map[flowtest.PortRef]*pcapReader{}, map[string]bool{}, false
+	o.stale = map[string]bool{}
 	args = nil
 	var down []string
 	for _, b := range bridges {
@@ -108,7 +115,7 @@ func (o *OVS) rebuild(bridges []flowtest.Bridge) error {
 			}
 		}
 		for _, p := range b.Ports {
-			name := portName(flowtest.PortRef{Bridge: b.Name, Number: p.Number})
+			name := flowtest.PortName(flowtest.PortRef{Bridge: b.Name, Number: p.Number})
 			more, err := o.portArgs(b, p, name)
 			if err != nil {
 				return err
@@ -127,6 +134,9 @@ func (o *OVS) rebuild(bridges []flowtest.Bridge) error {
 	for _, b := range bridges {
 		if err := o.initialFlows(b); err != nil {
 			return err
+		}
+		if b.Options["fail-mode"] == "" {
+			o.stale[b.Name] = false // it is new
 		}
 	}
 	for _, name := range down {
@@ -152,7 +162,7 @@ func (o *OVS) portArgs(b flowtest.Bridge, p flowtest.Port, name string) ([]strin
 			if err != nil {
 				return nil, fmt.Errorf("peer=%s: not BRIDGE:NUMBER", v)
 			}
-			iface = append(iface, "type=patch", "options:peer="+portName(flowtest.PortRef{Bridge: bridge, Number: number}))
+			iface = append(iface, "type=patch", "options:peer="+flowtest.PortName(flowtest.PortRef{Bridge: bridge, Number: number}))
 		case "link":
 		case "tag", "trunks", "vlan_mode", "protected", "cvlans":
 			port = append(port, k+"="+v)
@@ -180,12 +190,14 @@ func (o *OVS) ofctl(input, verb, bridge string, args ...string) (string, error) 
 
 // Commands implements flowtest.Switch.
 func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
-	if first := list[0]; first.Name == "add-flow" && len(list) > 1 {
+	if first := list[0]; first.Name == "add-flow" {
 		var lines strings.Builder
 		for _, c := range list {
-			lines.WriteString(c.Text + "\n")
+			lines.WriteString("add " + c.Text + "\n")
 		}
-		_, err := o.ofctl(lines.String(), "add-flows", bridge, "-")
+		return o.fresh(bridge, lines.String())
+	}
+	if err := o.fresh(bridge, ""); err != nil {
 		return err
 	}
 	for _, c := range list {
@@ -195,11 +207,11 @@ func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
 			f := strings.Fields(c.Text)
 			n, _ := strconv.Atoi(f[0])
 			o.changed = true
-			_, err = o.call("netdev-dummy/set-admin-state", portName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1])
+			_, err = o.call("netdev-dummy/set-admin-state", flowtest.PortName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1])
 		case c.Name == "mod-port":
 			o.changed = true
-			f := strings.Fields(c.Text)
-			_, err = o.ofctl("", c.Name, bridge, f...)
+			// Later versions of OpenFlow than 1.0 do not know that a port is not flooded to.
+			_, err = o.command("", "ovs-ofctl", append([]string{"--timeout=10", c.Name, o.bridgeSocket(bridge)}, strings.Fields(c.Text)...)...)
 		default:
 			for _, kind := range []string{"group", "meter", "bucket"} {
 				if strings.Contains(c.Name, kind) {
@@ -225,6 +237,9 @@ func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
 // Send implements flowtest.Switch. The datapath forgets its flows before: what Open vSwitch's
 // tables say is asked, not what its cache still holds.
 func (o *OVS) Send(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest.PortRef][][]byte, error) {
+	if err := o.freshAll(); err != nil {
+		return nil, err
+	}
 	if _, err := o.call("revalidator/purge"); err != nil {
 		return nil, err
 	}
@@ -233,7 +248,7 @@ func (o *OVS) Send(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest.P
 
 // inject is Send without forgetting.
 func (o *OVS) inject(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest.PortRef][][]byte, error) {
-	args := []string{portName(at)}
+	args := []string{flowtest.PortName(at)}
 	for _, f := range frames {
 		args = append(args, hex.EncodeToString(f.Bytes))
 	}
@@ -256,8 +271,21 @@ func (o *OVS) inject(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest
 	return got, nil
 }
 
+// freshAll is fresh for all bridges.
+func (o *OVS) freshAll() error {
+	for _, b := range o.built {
+		if err := o.fresh(b.Name, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Flows implements flowtest.Switch.
 func (o *OVS) Flows(bridge, filter string) ([]string, error) {
+	if err := o.fresh(bridge, ""); err != nil {
+		return nil, err
+	}
 	args := []string{"--timeout=10", "--no-stats", "--no-names", "dump-flows", o.bridgeSocket(bridge)}
 	if filter != "" {
 		args = append(args, filter)
