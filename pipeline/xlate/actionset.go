@@ -24,6 +24,7 @@ func (x *Xlate) writeActions(list []ofp.Action) {
 		x.nSets++
 	}
 	x.showActionSet()
+	x.noteWritten()
 }
 
 // showActionSet brings actset_output up to date: the last output that was written, if no group was.

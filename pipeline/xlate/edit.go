@@ -149,7 +149,11 @@ func (x *Xlate) decTTL() {
 		s.key.SetTTL(ttl - 1)
 		return
 	}
-	x.noteWarn("decrement TTL exception")
+	if s.key.EthType() == hdr.TypeIPv4 {
+		x.noteWarn("IPv4 decrement TTL exception")
+	} else {
+		x.noteWarn("IPv6 decrement TTL exception")
+	}
 	c.why = packet.TTLExpired
 	x.stop()
 }

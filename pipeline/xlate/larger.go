@@ -10,6 +10,7 @@ import (
 // its way. What follows is therefore in the list twice.
 func (x *Xlate) larger(a *ofp.CheckPktLarger) {
 	c := &x.cur
+	x.commit()
 	stop := c.cont
 	for stop >= 0 && x.conts[stop].kind != contPatch {
 		stop = x.conts[stop].next

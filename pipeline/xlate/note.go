@@ -2,6 +2,7 @@ package xlate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/flow"
@@ -78,6 +79,24 @@ func (x *Xlate) noteAction(a ofp.Action) {
 	}
 }
 
+// noteWritten shows the action set.
+func (x *Xlate) noteWritten() {
+	t := x.trace
+	if t == nil {
+		return
+	}
+	var list []ofp.Action
+	for i := x.cur.set; i >= 0; i = x.sets[i].before {
+		list = append(list, x.sets[i].action)
+	}
+	slices.Reverse(list)
+	if len(list) == 0 {
+		x.noteDetail("action set is empty")
+		return
+	}
+	x.noteDetail("action set is: " + string(ofp.AppendActions(nil, list, t.Names)))
+}
+
 func (x *Xlate) noteActionSet() {
 	if x.trace != nil {
 		x.note(nodeTable, "--. Executing action set:")
@@ -120,14 +139,7 @@ func (x *Xlate) noteSubfield(s *ofp.Subfield) {
 	if v.Hi != 0 {
 		text = fmt.Sprintf("%#x%016x", v.Hi, v.Lo)
 	}
-	part := "[]"
-	if int(s.Bits) < s.Field.Bits {
-		part = fmt.Sprintf("[%d..%d]", s.Ofs, s.Ofs+s.Bits-1)
-		if s.Bits == 1 {
-			part = fmt.Sprintf("[%d]", s.Ofs)
-		}
-	}
-	x.note(nodeDetail, s.Field.Name+part+" is now "+text)
+	x.note(nodeDetail, string(ofp.AppendSubfield(nil, *s))+" is now "+text)
 }
 
 // noteLesson shows the flow that was learned.
@@ -166,25 +178,40 @@ func (x *Xlate) endTrace() {
 	}
 }
 
-// keyText is a key with what the pipeline put into it.
+// keyText is a packet as a match of all its fields; of those that only the pipeline gives a packet, the ones that are
+// not 0.
 func keyText(k *flow.Key) string {
-	var b strings.Builder
-	for i := range 16 {
-		if v := uint32(k[flow.WordReg+i/2] >> (32 * (1 - i%2))); v != 0 {
-			fmt.Fprintf(&b, "reg%d=%#x,", i, v)
+	var m flow.Match
+	for _, f := range flow.Fields() {
+		var bits flow.Key
+		f.Set(&bits, f.All())
+		base := false
+		for _, w := range bits[:flow.BaseWords] {
+			base = base || w != 0
+		}
+		if base && f.Present(k) && (f.Name != "recirc_id" || k.RecircID() != 0) {
+			f.Set(&m.Mask, f.All())
 		}
 	}
-	if v := k[flow.WordMeta]; v != 0 {
-		fmt.Fprintf(&b, "metadata=%#x,", v)
+	halves := func(w int) {
+		for _, half := range []uint64{0xffffffff << 32, 0xffffffff} {
+			if k[w]&half != 0 {
+				m.Mask[w] |= half
+			}
+		}
 	}
-	if v := k[flow.WordTunID]; v != 0 {
-		fmt.Fprintf(&b, "tun_id=%#x,", v)
+	for w := flow.WordReg; w < flow.WordMeta; w++ {
+		halves(w)
 	}
-	if v := uint32(k[flow.WordMark]); v != 0 {
-		fmt.Fprintf(&b, "pkt_mark=%#x,", v)
+	halves(flow.WordMark)
+	halves(flow.WordQueue)
+	for _, w := range []int{flow.WordMeta, flow.WordTunID} {
+		if k[w] != 0 {
+			m.Mask[w] = ^uint64(0)
+		}
 	}
-	if v := k[flow.WordQueue] >> 32; v != 0 {
-		fmt.Fprintf(&b, "skb_priority=%#x,", v)
+	for i := range m.Key {
+		m.Key[i] = k[i] & m.Mask[i]
 	}
-	return b.String() + flow.Format(k)
+	return m.String()
 }

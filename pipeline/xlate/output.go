@@ -33,7 +33,7 @@ func (x *Xlate) output(port, maxLen uint32) {
 	default:
 		x.wc[flow.WordPort] |= bitsInPort
 		if port == c.packet.key.InPort() {
-			x.noteDetail("skipping output to input port")
+			x.noteWarn("skipping output to input port")
 			c.why = packet.SamePort
 			return
 		}

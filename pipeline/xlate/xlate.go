@@ -111,6 +111,7 @@ func (x *Xlate) run() {
 	x.enter(x.in.Bridge)
 	if x.receives(x.orig.InPort()) {
 		x.push(contActions, -1)
+		x.conts[0].level = c.level + 1 // the action set belongs to table 0
 		if x.in.Actions != nil {
 			c.list = x.in.Actions
 		} else {
