@@ -85,6 +85,7 @@ func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now
 	}
 	t.groups.set(def.ID, g)
 	t.stamp.Add(1)
+	ch.Version = t.step(ch.Tags)
 	return ch, nil
 }
 
@@ -209,5 +210,6 @@ func (t *Tables) deleteGroup(id uint32, now int64) (Changed, error) {
 		}
 	}
 	t.stamp.Add(1)
+	ch.Version = t.step(ch.Tags)
 	return ch, nil
 }

@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"github.com/gvswitch/gvswitch/pipeline/ofp"
-)
+import "github.com/gvswitch/gvswitch/pipeline/ofp"
 
 // large does a change in pieces. Small changes that happen meanwhile get lower versions; what they
 // did is looked at in the end as if the large one had come after.
@@ -12,7 +10,7 @@ func (t *Tables) large(ops []op, o Options, rest *op) (Changed, *Error) {
 	x := &txn{Tables: t, o: o, large: true, heirs: map[*Rule]*Rule{}}
 	t.lockPiece()
 	x.v = (t.Version()>>32 + 1) << 32
-	t.pending, t.log = true, nil
+	t.pending, t.log = x, nil
 	t.mu.Unlock()
 
 	err := x.all(ops)
@@ -129,7 +127,7 @@ func (x *txn) abort() {
 	for more := true; more; {
 		x.lockPiece()
 		if more = x.undo(piece); !more {
-			x.pending, x.log = false, nil
+			x.pending, x.log = nil, nil
 		}
 		x.mu.Unlock()
 	}
@@ -137,51 +135,40 @@ func (x *txn) abort() {
 
 // reconcile looks at what others did meanwhile, and publishes.
 func (x *txn) reconcile(ops []op, rest *op) {
+	var ix index
 	x.lockPiece()
-	for len(x.log) != 0 {
+	for pass := 0; len(x.log) != 0; pass++ {
 		log := x.log
 		x.log = nil
-		x.mu.Unlock()
-		for _, r := range log {
-			v := x.verdict(ops, r)
-			x.lockPiece()
-			x.overtake(r, v, rest)
+		// Looking at them takes time, in which there may be more. In the end, others have to wait.
+		alone := pass >= maxPasses
+		if !alone {
 			x.mu.Unlock()
 		}
-		x.lockPiece()
+		if ix.strict == nil {
+			ix.fill(ops)
+		}
+		for _, r := range log {
+			v := ix.verdict(ops, r)
+			if !alone {
+				x.lockPiece()
+			}
+			x.overtake(r, v, rest)
+			if !alone {
+				x.mu.Unlock()
+			}
+		}
+		if !alone {
+			x.lockPiece()
+		}
 	}
 	x.publish()
-	x.pending = false
+	x.pending = nil
 	x.mu.Unlock()
 }
 
-// verdict is what ops would have done to a rule that came or went meanwhile.
-type verdict struct {
-	dead   bool // deleted or replaced
-	change *op  // the last modification
-	kept   *op  // Replace kept it
-}
-
-func (x *txn) verdict(ops []op, r *Rule) (v verdict) {
-	for i := range ops {
-		o := &ops[i]
-		if o.kept == r {
-			v.kept = o
-		}
-		if v.dead || !o.selects(r) && !(o.used && o.rule.same(r) && o.rule.Table == r.Table) {
-			continue
-		}
-		switch {
-		case o.cmd == ofp.Add || o.used:
-			v.dead = true
-		case o.isModify():
-			v.change = o
-		default:
-			v.dead = true
-		}
-	}
-	return v
-}
+// maxPasses is how often reconcile looks at what happened while it looked.
+const maxPasses = 50
 
 // overtake does to a rule of the log what the large change would have done. Preconditions: mu.
 func (x *txn) overtake(r *Rule, v verdict, rest *op) {

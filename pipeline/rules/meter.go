@@ -94,14 +94,11 @@ func (m *Meter) Judge(now int64, packets, bytes uint64) (pass bool, prec uint8) 
 	}
 	now = max(now-m.epoch.Load(), 0) << fine
 	var hit *Band
-	for _, b := range m.Bands {
-		var cost int64
-		if m.Def.Packets {
-			cost = b.time(packets, 1e6)
-		} else {
-			cost = b.time(bytes*8, 1000)
-		}
-		if !b.take(now, cost) && (hit == nil || b.rate > hit.rate) {
+	var took uint64 // bit n: band n
+	for i, b := range m.Bands {
+		if b.take(now, m.cost(b, packets, bytes)) {
+			took |= 1 << i
+		} else if hit == nil || b.rate > hit.rate {
 			hit = b
 		}
 	}
@@ -110,7 +107,24 @@ func (m *Meter) Judge(now int64, packets, bytes uint64) (pass bool, prec uint8) 
 	}
 	hit.packets.Add(packets)
 	hit.bytes.Add(bytes)
-	return hit.Def.Prec != 0, hit.Def.Prec
+	if hit.Def.Prec != 0 {
+		return true, hit.Def.Prec
+	}
+	// What is dropped costs nothing: else bands would starve each other.
+	for i, b := range m.Bands {
+		if took>>i&1 != 0 {
+			b.full.Add(-m.cost(b, packets, bytes))
+		}
+	}
+	return false, 0
+}
+
+// cost is what packets cost in a band, as time.
+func (m *Meter) cost(b *Band, packets, bytes uint64) int64 {
+	if m.Def.Packets {
+		return b.time(packets, 1e6)
+	}
+	return b.time(bytes*8, 1000)
 }
 
 // take takes tokens worth cost out of the bucket if they are there. A full bucket has enough for any
@@ -185,6 +199,7 @@ func (t *Tables) ApplyMeter(cmd MeterCommand, def *ofp.MeterDef, now int64) (Cha
 		ch.Added, ch.Modified = 0, 1
 	}
 	t.meters.set(def.ID, m)
+	ch.Version = t.step(^FreeTags)
 	return ch, nil
 }
 
@@ -207,5 +222,6 @@ func (t *Tables) deleteMeter(id uint32, now int64) (Changed, error) {
 			ch.Removed++
 		}
 	}
+	ch.Version = t.step(^FreeTags)
 	return ch, nil
 }

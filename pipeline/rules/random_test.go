@@ -131,7 +131,7 @@ func (w world) flows(n int, conj bool) []ofp.Flow {
 		case 0, 1, 2:
 			id := w.Uint32N(3)
 			n := uint8(2 + id%2)
-			f.Priority = uint16(id+1)*uint16(n)*uint16(len(all)) + 1
+			f.Priority = uint16(id+1)*2*uint16(len(all)) + 1
 			f.Actions = []ofp.Action{ofp.Conjunction{ID: id, N: n, Clause: uint8(w.IntN(int(n)))}}
 			f.Match = flow.Match{}
 			m := w.match()

@@ -13,6 +13,7 @@ import (
 // Tables are the tables, groups and meters of a bridge. Make them with New.
 type Tables struct {
 	version   atomic.Uint64 // published. The high half counts big changes, the low half small ones between
+	changed   tagLog
 	reclaimed atomic.Uint64 // versions below this can no longer be looked at
 	pins      atomic.Int32  // slow readers: nothing is reclaimed
 	tables    [ofp.MaxTables]atomic.Pointer[table]
@@ -24,7 +25,7 @@ type Tables struct {
 	waiting atomic.Int32 // small writers that wait for mu
 
 	mu       sync.Mutex // held for one piece of a change
-	pending  bool       // there is a big change under way, which has to
+	pending  *txn       // the big change under way, which has to
 	log      []*Rule    // look at these rules that came or went meanwhile
 	seq      uint32
 	timers   timers

@@ -161,12 +161,16 @@ func (x *txn) publish() {
 		tb.rules.Add(int64(d.rules))
 		tb.flush()
 	}
+	x.changed.mark(x.ch.Tags, x.v)
 	x.version.Store(x.v)
 	x.ch.Version = x.v
-	if x.pending && !x.large {
+	if x.pending != nil && !x.large {
 		x.log = append(x.log, x.added...)
 		for _, g := range x.gone {
 			x.log = append(x.log, g.r)
+			if g.was != never { // it was counted there
+				x.pending.count(g.r.Table, 1)
+			}
 		}
 	}
 }
