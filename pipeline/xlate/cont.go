@@ -219,11 +219,12 @@ func (x *Xlate) commitTo(b *packetState) {
 	x.cur.packet = x.spare
 }
 
-// exit ends all lists up to the bucket, clone or pipeline that they are of.
+// exit ends all lists up to the bucket, clone or patch that they are of. The action set is not done:
+// ovs-actions(7) says that it were, but Open vSwitch 3.1 does not, and people's flows rely on what it does.
 func (x *Xlate) exit() {
 	c := &x.cur
 	c.list, c.at = nil, 0
-	for c.cont >= 0 && x.conts[c.cont].kind == contReturn {
+	for c.cont >= 0 && x.conts[c.cont].kind <= contActions {
 		c.cont = x.conts[c.cont].next
 	}
 }

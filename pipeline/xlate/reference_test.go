@@ -73,8 +73,8 @@ func (r *reference) find(table uint8, k *flow.Key) *ofp.Flow {
 
 // start has a packet processed by the bridge.
 func (r *reference) start(p *pkt) {
-	r.lookup(p, 0, p.k.InPort())
-	if len(p.set) > 0 {
+	exit := r.lookup(p, 0, p.k.InPort())
+	if len(p.set) > 0 && !exit {
 		r.actions(p, order1(p.set))
 	}
 }
