@@ -19,6 +19,10 @@ type adapt struct {
 	rest, pause int // epochs until a cache is tried again, and how many it will be the next time
 	hold, keep  int // epochs until the cache may shrink, and how many it will be when it has grown again
 
+	// fresh: the cache was empty at the start of the epoch. What it did not know says
+	// nothing yet; that it had to forget does.
+	fresh bool
+
 	// A sample of one key of each batch tells whether there are few flows.
 	samples int
 	seen    [seenBits / 64]uint64
@@ -140,6 +144,8 @@ func (t *Table) choose(off uint64) {
 	case (c.evict-a.evict)*16 > n && next > c.slots && cost(next) < off:
 		t.setCache(next)
 		a.hold = a.keep
+	case a.fresh:
+		a.fresh = false
 	case on > off:
 		t.setCache(0)
 		a.rest, a.pause = a.pause, min(a.pause*2, 64)
@@ -164,6 +170,7 @@ func (a *adapt) few() bool {
 
 func (t *Table) setCache(slots int) {
 	t.cache.resize(slots)
+	t.adapt.fresh = true
 	move(&t.stat.cacheSlots, uint64(t.cache.slots))
 	t.grown()
 }
