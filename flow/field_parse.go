@@ -69,7 +69,7 @@ func (f *Field) parse(text string, n PortNames) (v, mask Value, err error) {
 
 // parseOne reads a value without a mask.
 func (f *Field) parseOne(text string) (v Value, err error) {
-	ok := true
+	var ok bool
 	switch f.form {
 	case macForm:
 		if v, ok = parseMAC(text); !ok {

@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -171,13 +171,16 @@ var table = append([]Field{
 func registers() []Field {
 	var t []Field
 	for i := range 16 {
-		t = append(t, field(fmt.Sprintf("reg%d NXM_NX_REG%d", i, i), 32, hexa, masks, needNothing, rw, in(WordReg+uint8(i/2), uint8(32-i%2*32), 32, 0)))
+		n := strconv.Itoa(i)
+		t = append(t, field("reg"+n+" NXM_NX_REG"+n, 32, hexa, masks, needNothing, rw, in(WordReg+uint8(i/2), uint8(32-i%2*32), 32, 0)))
 	}
 	for i := range 8 {
-		t = append(t, field(fmt.Sprintf("xreg%d OXM_OF_PKT_REG%d", i, i), 64, hexa, masks, needNothing, rw, in(WordReg+uint8(i), 0, 64, 0)))
+		n := strconv.Itoa(i)
+		t = append(t, field("xreg"+n+" OXM_OF_PKT_REG"+n, 64, hexa, masks, needNothing, rw, in(WordReg+uint8(i), 0, 64, 0)))
 	}
 	for i := range 4 {
-		t = append(t, field(fmt.Sprintf("xxreg%d NXM_NX_XXREG%d", i, i), 128, hexa, masks, needNothing, rw, wide(WordReg+uint8(2*i))...))
+		n := strconv.Itoa(i)
+		t = append(t, field("xxreg"+n+" NXM_NX_XXREG"+n, 128, hexa, masks, needNothing, rw, wide(WordReg+uint8(2*i))...))
 	}
 	return t
 }

@@ -157,6 +157,7 @@ var words = map[string]struct {
 }{
 	"ip": {hdr.TypeIPv4, 0}, "tcp": {hdr.TypeIPv4, hdr.ProtoTCP}, "udp": {hdr.TypeIPv4, hdr.ProtoUDP},
 	"sctp": {hdr.TypeIPv4, hdr.ProtoSCTP}, "icmp": {hdr.TypeIPv4, hdr.ProtoICMP}, "igmp": {hdr.TypeIPv4, hdr.ProtoIGMP},
+	"ipv4": {hdr.TypeIPv4, 0}, "ip4": {hdr.TypeIPv4, 0}, "ip6": {hdr.TypeIPv6, 0},
 	"ipv6": {hdr.TypeIPv6, 0}, "tcp6": {hdr.TypeIPv6, hdr.ProtoTCP}, "udp6": {hdr.TypeIPv6, hdr.ProtoUDP},
 	"sctp6": {hdr.TypeIPv6, hdr.ProtoSCTP}, "icmp6": {hdr.TypeIPv6, hdr.ProtoICMPv6},
 	"arp": {hdr.TypeARP, 0}, "rarp": {hdr.TypeRARP, 0},
