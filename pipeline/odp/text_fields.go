@@ -143,12 +143,17 @@ func (f *fields) tags() int {
 		if m == 0 || w&m>>31 == 0 {
 			break
 		}
-		f.header("eth_type", func() { f.add("", hex4(uint16(w>>16))) })
+		if m>>16 == 0xffff { // else either TPID will do
+			f.header("eth_type", func() { f.add("", hex4(uint16(w>>16))) })
+		}
 		f.header("vlan", func() {
 			f.num("vid", flow.WordVLAN, shift, 12, false)
 			f.num("pcp", flow.WordVLAN, shift+13, 3, false)
 			if m>>12&1 != 0 && w>>12&1 != 0 {
 				f.add("dei", "1")
+			}
+			if m&0x7fffffff == 0 {
+				f.add("", "present")
 			}
 		})
 		f.b = append(f.b, ",encap("...)
