@@ -386,6 +386,8 @@ func TestConjunctionPriorities(t *testing.T) {
 		{"above", []ofp.Flow{hard(50)}, 9},
 		{"below", []ofp.Flow{hard(10)}, 5},
 		{"the same, the plain flow wins", []ofp.Flow{hard(20)}, 9},
+		{"above, and a flow for the id above it", []ofp.Flow{hard(50), {Priority: 60, Match: id, Actions: out(6)}}, 9},
+		{"below, and a flow for the id above it", []ofp.Flow{hard(10), {Priority: 60, Match: id, Actions: out(6)}}, 6},
 	} {
 		tabs := flowsOf(append(c.extra, conj...)...)
 		var k, wc flow.Key

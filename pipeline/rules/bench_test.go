@@ -44,19 +44,31 @@ func BenchmarkInsert100000(b *testing.B) {
 }
 
 func BenchmarkMemoryPerRule(b *testing.B) {
-	mods := acl(100000, 20)
-	var m0, m1 runtime.MemStats
-	for b.Loop() {
-		runtime.GC()
-		runtime.ReadMemStats(&m0)
-		t := New()
-		if _, err := t.Apply(mods, Options{}); err != nil {
-			b.Fatal(err)
-		}
-		runtime.GC()
-		runtime.ReadMemStats(&m1)
-		b.ReportMetric(float64(m1.HeapAlloc-m0.HeapAlloc)/100000, "bytes/rule")
-		runtime.KeepAlive(t)
+	l2 := make([]ofp.Flow, 100000)
+	for i := range l2 {
+		l2[i] = ofp.Flow{Priority: 5, Match: inPort(uint64(i % 64)), Actions: out(2)}
+		l2[i].Match.Mask[flow.WordDst] = 0xffffffffffff << 16
+		l2[i].Match.Key[flow.WordDst] = uint64(i) << 16
+	}
+	for _, c := range []struct {
+		name string
+		mods []ofp.FlowMod
+	}{{"port-mac", adds(l2)}, {"5-tuple", acl(100000, 20)}} {
+		b.Run(c.name, func(b *testing.B) {
+			var m0, m1 runtime.MemStats
+			for b.Loop() {
+				runtime.GC()
+				runtime.ReadMemStats(&m0)
+				t := New()
+				if _, err := t.Apply(c.mods, Options{}); err != nil {
+					b.Fatal(err)
+				}
+				runtime.GC()
+				runtime.ReadMemStats(&m1)
+				b.ReportMetric(float64(m1.HeapAlloc-m0.HeapAlloc)/100000, "bytes/rule")
+				runtime.KeepAlive(t)
+			}
+		})
 	}
 }
 

@@ -21,7 +21,7 @@ type op struct {
 // compile makes flow mods ready and says whether they are a small change.
 func (t *Tables) compile(n int, mod func(int) *ofp.FlowMod, o *Options) (ops []op, small bool, err *Error) {
 	ops = make([]op, n)
-	small = n <= piece
+	small = n <= maxSmall
 	var full flow.Key
 	m := t.maskOf(&full)
 	for i := range ops {

@@ -12,7 +12,7 @@ import (
 const never = math.MaxUint64
 
 // Rule is a flow in a table. What is exported never changes. Of the match it keeps
-// only the words that its mask has: about 200 bytes with the counters, where a flow.Match has 704.
+// only the words that its mask has, where a flow.Match has 704 bytes.
 type Rule struct {
 	Actions    []ofp.Action
 	Cookie     uint64
@@ -71,7 +71,7 @@ func (r *Rule) start(now int64) {
 	r.modified.Store(now)
 }
 
-// modified is r with other actions, its counters shared.
+// with is r with other actions, its counters shared.
 func (r *Rule) with(actions []ofp.Action, cookie uint64) *Rule {
 	n := &Rule{
 		Actions: actions, Cookie: cookie, Priority: r.Priority, Idle: r.Idle, Hard: r.Hard,
