@@ -11,7 +11,7 @@ var _ = [1]struct{}{}[macTag&^rules.FreeTags]
 const (
 	epochLog = 256 // epochs of which a thread knows what changed
 	// bumpsMax is how many epochs may follow each other at once; beyond that there is one each millisecond.
-	bumpsMax = 64
+	bumpsMax = 200
 )
 
 // epochs count the changes that a thread has seen, each with its tags. What was translated in an
@@ -92,7 +92,7 @@ func (t *thread) watchChanges() {
 // see notes what has changed in a bridge's tables.
 func (t *thread) see(b *bridgeRun) {
 	v := b.v.tables.Version()
-	t.ep.change(changedSince(b.v.tables, b.seen), t.ms)
+	t.ep.change(b.v.tables.ChangedSince(b.seen), t.ms)
 	b.seen = v
 }
 
@@ -126,11 +126,4 @@ func (t *thread) gone(w *work) {
 		t.ep.now++
 		t.ep.log[t.ep.now%epochLog] = ^uint64(0)
 	}
-}
-
-func changedSince(t *rules.Tables, version uint64) uint64 {
-	if c, ok := any(t).(interface{ ChangedSince(uint64) uint64 }); ok {
-		return c.ChangedSince(version)
-	}
-	return ^macTag
 }

@@ -4,6 +4,8 @@ import (
 	"github.com/gvswitch/gvswitch/datapath/megaflow"
 	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
 	"github.com/gvswitch/gvswitch/tso"
 )
 
@@ -58,31 +60,46 @@ func (t *thread) renew(v *portView, in *inCounters, n int) {
 // specialise finds the shortest way to decide for v.
 func (t *thread) specialise(v *portView, pr *portRun) {
 	c := &t.w.flows
-	pr.epoch, pr.prog, pr.tags = t.ep.now, 0, ^macTag
-	version := v.br.tables.Version()
-	sh := v.br.tables.Shape()
-	t.fl.one[0] = flow.Key{}
-	r := t.translate(&t.fl.one[0], v, packet.MinFrame, false)
-	switch {
-	case sh.OnlyNormal && sh.Version == version && !v.of.NoRecv && !c.NoWords:
+	pr.epoch, pr.prog, pr.tags = t.ep.now, 0, rules.TableTag(0)
+	tables := v.br.tables
+	version := tables.Version()
+	k := &t.fl.one[0]
+	*k = flow.Key{}
+	if !c.NoWords && !v.of.NoRecv && t.onlyNormal(tables, version, k, v) {
 		pr.mode = modeWords
-		r.Actions = nil
-		r.Learns = false
-		pr.prog = t.fl.progs.intern(r)
-	case !r.Learns && portOnly(&r.Mask) && !c.NoFixed:
-		pr.mode, pr.tags = modeFixed, r.Tags
-		pr.prog = t.fl.progs.intern(r)
-	default:
+	} else {
+		*k = flow.Key{}
+		r := t.translate(k, v, packet.MinFrame, false)
+		pr.tags |= r.Tags &^ macTag
 		pr.mode = modeFlows
-		pr.tags = r.Tags // what it would take for a fixed list
-		if sh.OnlyNormal {
-			pr.tags = ^macTag
+		if !r.Learns && portOnly(&r.Mask) && !c.NoFixed {
+			pr.mode = modeFixed
+			pr.prog = t.fl.progs.intern(r)
 		}
 	}
-	if v.br.tables.Version() != version {
+	if tables.Version() != version {
 		pr.epoch-- // once more
 	}
 }
+
+// onlyNormal tells whether one rule, whose only action is NORMAL, is for all packets of a port, and
+// notes it in the port's program.
+func (t *thread) onlyNormal(tables *rules.Tables, version uint64, k *flow.Key, v *portView) bool {
+	f := t.fl
+	f.okey = flow.Key{}
+	k.SetInPort(uint32(v.ofPort))
+	r := tables.Lookup(0, version, k, &f.okey, &f.scratch)
+	if r == nil || !portOnly(&f.okey) || len(r.Actions) != 1 || r.Actions[0] != normal {
+		return false
+	}
+	f.normal.Rules = append(f.normal.Rules[:0], r)
+	f.normal.Actions = nil
+	t.pr[v.id].prog = f.progs.intern(&f.normal)
+	return true
+}
+
+// normal is what such a rule does.
+var normal ofp.Action = ofp.Output{Port: ofp.PortNormal}
 
 // portOnly tells whether nothing but the port was looked at.
 func portOnly(m *flow.Key) bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
 	"github.com/gvswitch/gvswitch/pipeline/xlate"
 )
 
@@ -20,13 +21,15 @@ type flows struct {
 	nRecs uint32
 	free  uint32 // the first free record, linked by prog; 0: none
 
-	gen    uint32 // of removals: what was looked up before may be gone
-	budget int    // translations again that this iteration may make for packets
-	notes  notes  // of the last translation
-	in     xlate.Input
-	mask   flow.Key
-	okey   flow.Key
-	omask  flow.Key
+	gen     uint32 // of removals: what was looked up before may be gone
+	budget  int    // translations again that this iteration may make for packets
+	notes   notes  // of the last translation
+	in      xlate.Input
+	normal  xlate.Result // of a rule whose only action is NORMAL
+	scratch rules.Scratch
+	mask    flow.Key
+	okey    flow.Key
+	omask   flow.Key
 
 	keys [packet.MaxBurst]flow.Key
 	refs [packet.MaxBurst]megaflow.Ref

@@ -6,14 +6,9 @@ import (
 )
 
 // forward decides what becomes of the burst's first n packets, which came in at v,
-// and puts them on the lists of the ports they leave by. Packets are taken in
-// order and each is on its list, hit or miss, before the next is looked at,
+// and puts them on the lists of the ports they leave by, in one of three ways. Packets are
+// taken in order and each is on its list, hit or miss, before the next is looked at,
 // so the order of any flow is kept.
-//
-// The common case is straight: the words are those of the packet before, or the
-// cache knows them, and the packet goes to a device, perhaps with another tag.
-// Whenever anything else is to be done, the counters are brought up to date
-// first, so that a fault there finds them true.
 func (t *thread) forward(v *portView, n int, in *inCounters) {
 	t.received, t.longest, t.flags = n, 0, 0
 	if v == nil || !v.up {
@@ -24,20 +19,27 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 	if pr.epoch != t.ep.now || v.br.tables.Version() != pr.br.seen {
 		t.renew(v, in, n)
 	}
+	shortest := t.survey(t.burst.Pkts[:n], uint32(v.id))
+	switch {
+	case pr.mode == modeFlows:
+		t.forwardFlows(v, n, in)
+	case pr.mode == modeFixed:
+		t.forwardFixed(n, shortest, pr, in)
+	case shortest < minTagged || t.flags != 0:
+		t.forwardSlowly(t.burst.Pkts[:n], v, in)
+	default:
+		t.forwardWords(v, n, in)
+	}
+}
+
+// forwardWords is forward while NORMAL is all that the bridge does with v's packets.
+//
+// The common case is straight: the words are those of the packet before, or the
+// cache knows them, and the packet goes to a device, perhaps with another tag.
+// Whenever anything else is to be done, the counters are brought up to date
+// first, so that a fault there finds them true.
+func (t *thread) forwardWords(v *portView, n int, in *inCounters) {
 	pkts := t.burst.Pkts[:n]
-	shortest := t.survey(pkts, uint32(v.id))
-	if pr.mode != modeWords {
-		if pr.mode == modeFixed {
-			t.forwardFixed(n, shortest, pr, in)
-		} else {
-			t.forwardFlows(v, n, in)
-		}
-		return
-	}
-	if shortest < minTagged || t.flags != 0 {
-		t.forwardSlowly(pkts, v, in)
-		return
-	}
 	var (
 		c      = t.cache
 		tx     = t.tx

@@ -36,10 +36,11 @@ const (
 
 // Collector is the policy when to collect garbage.
 type Collector struct {
-	base  int64        // limit without tables
-	limit atomic.Int64 // in force
-	quit  chan struct{}
-	done  chan struct{}
+	base     int64        // limit without tables
+	reserved int64        // by Reserve; the datapath's mu is held
+	limit    atomic.Int64 // in force
+	quit     chan struct{}
+	done     chan struct{}
 }
 
 // StartCollector takes the garbage collector over: it sets the memory limit to limit
@@ -63,11 +64,31 @@ func (d *Datapath) limitMemory(size int) {
 	if d.collector == nil {
 		return
 	}
-	tables := macTableBytes(size)
+	tables := macTableBytes(size) + d.collector.reserved
 	for _, b := range d.bridges {
-		tables += macTableBytes(b.table.max)
+		tables += macTableBytes(b.table.max) + int64(b.tables.Rules())*ruleBytes
 	}
 	d.collector.allow(tables)
+}
+
+// ruleBytes is what a rule takes, roughly, with what replaces it while it is replaced.
+const ruleBytes = 2 << 10
+
+// Reserve raises the memory limit for control code that is about to use a lot: reading and changing many
+// flows, say, which would otherwise spend its time with collections. release takes that back, and leaves what
+// the rules that there are then need; it is called once.
+func (d *Datapath) Reserve(bytes int64) (release func()) {
+	d.reserve(bytes)
+	return func() { d.reserve(-bytes) }
+}
+
+func (d *Datapath) reserve(bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.collector != nil {
+		d.collector.reserved += bytes
+		d.limitMemory(0)
+	}
 }
 
 // allow sets the limit to what it is with so many bytes of tables.
