@@ -65,7 +65,7 @@ func compose(r *rand.Rand, kind int) []byte {
 		}
 	}
 	if !(kind>>1&3 == 3 && kind&1 == 1) {
-		pay := make([]byte, r.IntN(300)*4)
+		pay := make([]byte, 32+r.IntN(300)*4)
 		for i := range pay {
 			pay[i] = byte(r.Uint32())
 		}
@@ -286,7 +286,7 @@ func TestSetKeepsPartial(t *testing.T) {
 		sumsRight(t, b)
 		sumsRight(t, whole.AppendTo(nil))
 		if t.Failed() {
-			t.Fatalf("kind %d", kind)
+			t.Fatalf("kind %d, round %d\nwas      %x\nfinished %x\nwhole    %x", kind, n, f, b, whole.AppendTo(nil))
 		}
 	}
 }
