@@ -60,21 +60,27 @@ func (c *flowCall) isFile(name string) bool {
 }
 
 // flowsOf reads the flows of a source.
-func (c *flowCall) flowsOf(name string, file bool, names ofp.Names) ([]ofp.FlowMod, error) {
+func (c *flowCall) flowsOf(name string, file bool, names ofp.Names) (mods []ofp.FlowMod, err error) {
+	var text string
+	source := "flows of " + name
 	if file {
-		text, err := readInput(name)
-		if err != nil {
-			return nil, err
-		}
-		mods, err := ofp.ParseFlows(text, names)
-		return mods, atLine(inputName(name), err)
+		source = inputName(name)
+		text, err = readInput(name)
+	} else {
+		text, err = c.ask("ofctl/dump-flows", "--no-stats", bridgeName(name))
 	}
-	text, err := c.ask("ofctl/dump-flows", "--no-stats", bridgeName(name))
 	if err != nil {
 		return nil, err
 	}
-	mods, err := ofp.ParseFlows(text, names)
-	return mods, atLine("flows of "+name, err)
+	if mods, err = ofp.ParseFlows(text, names); err != nil {
+		return nil, atLine(source, err)
+	}
+	for i := range mods {
+		if mods[i].Command != ofp.Add {
+			return nil, fmt.Errorf("%s: flow %d is not one to add", source, i+1)
+		}
+	}
+	return mods, nil
 }
 
 // difference is what is in a alone, with "-" before it, and what is in b alone, with "+", a line each; in order of table and priority.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gvswitch/gvswitch/datapath"
 	"github.com/gvswitch/gvswitch/internal/control"
@@ -20,6 +21,10 @@ type commands struct {
 	log       *logging.Log
 	exit      func()
 	events    *eventCounters
+	coverage  *coverage
+	flowFiles *flowFiles
+
+	saidFlowRem sync.Once
 }
 
 // run is what a command does.
@@ -27,8 +32,10 @@ type run func(args []string) (control.Result, error)
 
 // register makes all commands known.
 func (c *commands) register(s *control.Server) {
+	c.registerText(s)
 	for _, group := range [][]entry{
 		c.fdbCommands(), c.pmdCommands(), c.dpctlCommands(), c.portCommands(), c.vlogCommands(), c.healthCommands(), c.dummyCommands(),
+		c.ofctlCommands(), c.megaflowCommands(), c.traceCommands(),
 		{{"exit", "[--cleanup]", 0, 1, c.runExit}},
 	} {
 		for _, e := range group {

@@ -34,7 +34,7 @@ type portValue struct {
 
 func portValueOf(p *reconcile.PortEntry) portValue {
 	info := p.DP.Info()
-	return portValue{p.DP.ID() + 1, p.OFPort, p.Name, p.Bridge, string(p.Kind), info.Link, info.Status}
+	return portValue{p.DP.ID(), p.OFPort, p.Name, p.Bridge, string(p.Kind), info.Link, info.Status}
 }
 
 // detail is what the device says about itself, after its type.
@@ -64,7 +64,11 @@ func (c *commands) dpctlShow(args []string) (control.Result, error) {
 	}
 	hit, missed := c.lookups()
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s:\n  lookups: hit:%d missed:%d lost:0\n  flows: 0\n", dpName, hit, missed)
+	flows := 0
+	for _, s := range c.dp.CacheStats() {
+		flows += int(s.Megaflows)
+	}
+	fmt.Fprintf(&out, "%s:\n  lookups: hit:%d missed:%d lost:0\n  flows: %d\n", dpName, hit, missed, flows)
 	values := []portValue{}
 	for _, b := range c.directory().Bridges {
 		for _, p := range b.Ports {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,20 +64,34 @@ func (c *commands) counters() (names []string, values map[string]uint64) {
 		add("poll_stall_over_1ms", t.Stalls.Over1ms)
 		add("poll_sleep", t.Sleeps)
 	}
+	for name, n := range c.dp.Coverage() {
+		add(name, n)
+	}
 	c.events.each(add)
+	slices.Sort(names)
 	return names, values
 }
 
+// coverageValue is a counter for programs.
+type coverageValue struct {
+	Total uint64 `json:"total"`
+	rate
+}
+
 func (c *commands) coverageShow([]string) (control.Result, error) {
-	names, values := c.counters()
+	names, counts := c.counters()
 	var out strings.Builder
+	out.WriteString("Event coverage, avg rate over last: 5 seconds, last minute, last hour:\n")
+	values := map[string]coverageValue{}
 	never := 0
 	for _, n := range names {
-		if values[n] == 0 {
+		v := coverageValue{counts[n], c.coverage.of(n)}
+		values[n] = v
+		if v.Total == 0 {
 			never++
 			continue
 		}
-		fmt.Fprintf(&out, "%-32s total: %d\n", n, values[n])
+		fmt.Fprintf(&out, "%-32s %7.1f/sec %9.3f/sec %13.4f/sec   total: %d\n", n, v.Recent, v.Minute, v.Hour, v.Total)
 	}
 	fmt.Fprintf(&out, "%d events never hit\n", never)
 	return control.Result{Text: out.String(), Value: values}, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/gvswitch/gvswitch/internal/daemon/reconcile"
 	"github.com/gvswitch/gvswitch/internal/daemon/status"
 	"github.com/gvswitch/gvswitch/packet"
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
 func (c *commands) portCommands() []entry {
@@ -59,7 +60,7 @@ func (c *commands) dumpPorts(args []string) (control.Result, error) {
 		fmt.Fprintf(&out, "OFPST_PORT reply (xid=0x2): %d ports\n", len(ports))
 		for _, p := range ports {
 			s := p.DP.Stats()
-			writePort(&out, p, &s, names)
+			writePort(&out, p, &s, namesOf(b, names))
 			values = append(values, portCounters{
 				b.Name, p.Name, p.OFPort, s.RxPackets, s.RxBytes, s.TxPackets, s.TxBytes, s.TxRetries, dropMap(&s.RxDrops), dropMap(&s.TxDrops), value(s.Queues),
 			})
@@ -69,13 +70,14 @@ func (c *commands) dumpPorts(args []string) (control.Result, error) {
 }
 
 // writePort writes a port's counters as ovs-ofctl does, and then the losses by reason.
-func writePort(out *strings.Builder, p *reconcile.PortEntry, s *datapath.PortStats, names bool) {
-	name := portNumber(p.OFPort)
-	if names {
-		name = fmt.Sprintf("%q", p.Name)
+func writePort(out *strings.Builder, p *reconcile.PortEntry, s *datapath.PortStats, names ofp.Names) {
+	blank := ""
+	if p.OFPort < 10 {
+		blank = " "
 	}
+	name := blank + string(ofp.AppendPort(nil, uint32(p.OFPort), names))
 	rxErrors, txErrors := status.Errors(s)
-	fmt.Fprintf(out, "  port %2s: rx pkts=%d, bytes=%d, drop=%d, errs=%d, frame=0, over=%d, crc=0\n",
+	fmt.Fprintf(out, "  port %s: rx pkts=%d, bytes=%d, drop=%d, errs=%d, frame=0, over=%d, crc=0\n",
 		name, s.RxPackets, s.RxBytes, s.RxDrops.Total()-rxErrors, rxErrors, s.RxDrops[packet.RxTooLong])
 	fmt.Fprintf(out, "           tx pkts=%d, bytes=%d, drop=%d, errs=%d, coll=0\n",
 		s.TxPackets, s.TxBytes, s.TxDrops.Total()-txErrors, txErrors)

@@ -62,6 +62,8 @@ type daemon struct {
 	loop     *loop
 	commands *control.Server
 	events   eventCounters
+	coverage coverage
+	flows    *flowFiles
 	collect  *datapath.Collector
 }
 
@@ -93,7 +95,8 @@ func (d *daemon) start() (err error) {
 	}
 	d.dp = datapath.New(datapath.Config{Log: d.cfg.Log.Module("datapath")})
 	d.collect = d.dp.StartCollector(memoryLimit)
-	d.rec = reconcile.New(reconcile.Config{Datapath: d.dp, Providers: providers, RunDir: run, Log: d.cfg.Log.Module("bridge")})
+	d.flows = &flowFiles{now: d.dp.Now, reserve: d.dp.Reserve, log: d.cfg.Log.Module("bridge")}
+	d.rec = reconcile.New(reconcile.Config{Datapath: d.dp, Providers: providers, RunDir: run, Log: d.cfg.Log.Module("bridge"), Flows: d.flows})
 	d.loop = newLoop()
 	d.loop.rec, d.loop.env, d.loop.system = d.rec, desired.Env{RunDir: run, CPUs: cpus}, status.System(version.String())
 	d.loop.log, d.loop.events = d.log, &d.events
@@ -126,7 +129,12 @@ func (d *daemon) serve(ctx context.Context) error {
 		return errors.Join(err, d.stop())
 	}
 	d.commands = control.NewServer(version.Line("gvswitchd"))
-	(&commands{dp: d.dp, directory: d.rec.Directory, log: d.cfg.Log, exit: cancel, events: &d.events}).register(d.commands)
+	c := &commands{dp: d.dp, directory: d.rec.Directory, log: d.cfg.Log, exit: cancel, events: &d.events, coverage: &d.coverage, flowFiles: d.flows}
+	c.register(d.commands)
+	d.loop.sample = func() {
+		_, counts := c.counters()
+		d.coverage.take(counts)
+	}
 
 	var running sync.WaitGroup
 	var failure error

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,17 +96,53 @@ func (r *rig) log() string {
 const prelude = `
 vsctl() { ovs-vsctl --db=unix:$RUN/db.sock --timeout=5 "$@" 2>&1 | grep -v 'The default log directory'; return ${PIPESTATUS[0]}; }
 appctl() { ovs-appctl --timeout=5 -t $RUN/gvswitchd.ctl "$@"; }
+gvsctl() { $GVSCTL --run-dir=$RUN "$@"; }
+ofctl() { OVS_RUNDIR=$RUN $(dirname $GVSCTL)/ovs-ofctl "$@" 2>&1; }
 iface() { for i in "$@"; do
   echo "$i ofport=$(vsctl get Interface "$i" ofport) error=$(vsctl get Interface "$i" error) link=$(vsctl get Interface "$i" link_state) warning=$(vsctl --if-exists get Interface "$i" status:warning)"
 done; }
 `
+
+// gvsctl is the program, under its name and as ovs-ofctl.
+func gvsctl(t *testing.T) string {
+	t.Helper()
+	path, err := buildGvsctl()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildGvsctl = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "gvsctl")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	path := filepath.Join(dir, "gvsctl")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/gvsctl").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("gvsctl: %w\n%s", err, out)
+	}
+	return path, os.Symlink("gvsctl", filepath.Join(dir, "ovs-ofctl"))
+})
+
+// built is the directory with gvsctl, "" if no test needed it.
+var built string
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(status)
+}
 
 // script runs shell commands and returns what they print, with the directory's name taken out.
 func (r *rig) script(text string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", prelude+text)
-	cmd.Env = append(os.Environ(), "RUN="+r.run(), "DIR="+r.dir)
+	cmd.Env = append(os.Environ(), "RUN="+r.run(), "DIR="+r.dir, "GVSCTL="+gvsctl(r.t))
 	out, err := cmd.CombinedOutput()
 	result := strings.ReplaceAll(string(out), r.dir, "DIR")
 	if err != nil {

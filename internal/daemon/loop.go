@@ -39,6 +39,7 @@ type loop struct {
 	system status.Columns
 	log    *slog.Logger
 	events *eventCounters
+	sample func() // takes a sample of the counters, each statisticsInterval
 
 	poked   chan struct{}              // a device's event
 	applied chan struct{}              // closed when the first configuration is applied
@@ -48,7 +49,7 @@ type loop struct {
 }
 
 func newLoop() *loop {
-	return &loop{poked: make(chan struct{}, 1), applied: make(chan struct{}), written: map[ovsdb.UUID]ovsdb.Datum{}}
+	return &loop{sample: func() {}, poked: make(chan struct{}, 1), applied: make(chan struct{}), written: map[ovsdb.UUID]ovsdb.Datum{}}
 }
 
 // poke makes the loop look at the devices again. It never blocks.
@@ -84,6 +85,7 @@ func (l *loop) run(ctx context.Context) {
 			l.write(ctx, false)
 		case <-statistics.C:
 			l.write(ctx, true)
+			l.sample()
 		}
 		retry.Reset(l.untilRetry())
 	}

@@ -2,6 +2,7 @@ package desired
 
 import (
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +50,16 @@ func (r *reader) bridge(row Row) *Bridge {
 			o.fail("datapath-id", v, "not 16 hexadecimal digits, or zero")
 		}
 	}
+	b.Secure = row.Get("fail_mode").Str() == "secure"
+	c.Secure = b.Secure
+	if v, ok := o.take("flow-file"); ok && v != "" {
+		if filepath.IsAbs(v) {
+			c.FlowFile = filepath.Clean(v)
+		} else {
+			o.fail("flow-file", v, "not an absolute path")
+		}
+	}
+	c.Tables = r.flowTables(row, &b.Report)
 	// ovn-controller's, and meaningless while there is no controller.
 	o.take("disable-in-band")
 	o.leftover()

@@ -47,6 +47,12 @@ func show(s *desired.State) string {
 		fmt.Fprintf(&b, "threads: cpus=%v sleep=%d max=%v assign=%s isolate=%v\n",
 			s.Threads.CPUs, s.Threads.Sleep, s.Threads.Max, s.Threads.Assign, s.Threads.Isolate)
 	}
+	switch {
+	case s.Flows == nil:
+		b.WriteString("flows: wrong\n")
+	case *s.Flows != (desired.Flows{}):
+		fmt.Fprintf(&b, "flows: limit=%d max-idle=%v\n", s.Flows.Limit, s.Flows.MaxIdle)
+	}
 	showReport(&b, "", s.Report)
 	for _, br := range s.Bridges {
 		showBridge(&b, br)
@@ -70,6 +76,12 @@ func showBridge(b *strings.Builder, br *desired.Bridge) {
 		}
 		if c.MAC != nil {
 			fmt.Fprintf(b, " mac=%v", c.MAC)
+		}
+		if c.Secure {
+			b.WriteString(" secure")
+		}
+		if c.FlowFile != "" {
+			fmt.Fprintf(b, " flow-file=%s", c.FlowFile)
 		}
 	}
 	if br.DatapathID != "" {

@@ -38,7 +38,7 @@ func (r *reader) root() {
 	s := r.state
 	all := r.rows.Table("Open_vSwitch")
 	if len(all) == 0 {
-		s.Threads = &Threads{Assign: "cycles", Isolate: true}
+		s.Threads, s.Flows = &Threads{Assign: "cycles", Isolate: true}, &Flows{}
 		return
 	}
 	row := all[0]
@@ -47,6 +47,7 @@ func (r *reader) root() {
 	other := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &s.Report}
 	s.Threads = readThreads(&other, r.env.CPUs)
 	r.sockDir = r.readSockDir(&other)
+	s.Flows = readFlows(&other)
 	other.leftover()
 	unsupported(row, rootColumns, &s.Report)
 	for _, id := range row.Get("bridges").UUIDs() {

@@ -12,6 +12,7 @@ type State struct {
 	Root    ovsdb.UUID // the Open_vSwitch row, zero if there is none
 	NextCfg int64      // Open_vSwitch.next_cfg
 	Threads *Threads   // nil: wrong, keep what is there
+	Flows   *Flows     // nil: wrong, keep what is there
 	Bridges []*Bridge  // by name
 	Report  Report     // of the Open_vSwitch row
 }
@@ -40,12 +41,19 @@ type Threads struct {
 	Isolate bool          // pmd-rxq-isolate
 }
 
+// Flows bounds what the poll threads keep of translated flows, from Open_vSwitch.other_config.
+type Flows struct {
+	Limit   int           // flow-limit: how many each thread has at most; 0 if not set
+	MaxIdle time.Duration // max-idle: how long one without packets stays; 0 if not set
+}
+
 // Bridge is a Bridge row.
 type Bridge struct {
 	UUID    ovsdb.UUID
 	Name    string
 	Refused string        // why it cannot be made at all, "" if it can
 	Config  *BridgeConfig // nil: wrong, keep what is there
+	Secure  bool          // fail_mode=secure, whatever is wrong with the rest
 	Ports   []*Port       // by name; exactly one is Local unless the bridge is refused
 	Report  Report
 
@@ -58,6 +66,16 @@ type BridgeConfig struct {
 	MACAging     time.Duration
 	ForwardBPDU  bool
 	MAC          net.HardwareAddr // other_config:hwaddr, nil if not set
+	Secure       bool             // fail_mode=secure: no flow at the beginning; otherwise one with NORMAL
+	FlowFile     string           // other_config:flow-file, "" if not set
+	Tables       []Table          // flow_tables, by number
+}
+
+// Table is a Flow_Table row, as one bridge has it.
+type Table struct {
+	Number uint8
+	Name   string // "" if it has none
+	Limit  int    // flow_limit: how many flows there may be, 0: any number
 }
 
 // Port is a Port row with its one Interface.

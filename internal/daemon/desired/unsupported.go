@@ -47,11 +47,13 @@ var (
 		{name: "sflow"},
 		{name: "ipfix"},
 		{name: "controller"},
-		{name: "fail_mode", idle: isWord("standalone"), note: "the bridge learns and forwards"},
 		{name: "protocols"},
 		{name: "flood_vlans"},
-		{name: "flow_tables"},
 		{name: "auto_attach"},
+	}
+	tableColumns = []column{
+		{name: "overflow_policy", idle: isWord("refuse"), note: "a flow that is too many is refused"},
+		{name: "groups"},
 	}
 	portColumns = []column{
 		{name: "cvlans"},

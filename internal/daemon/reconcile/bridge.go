@@ -20,7 +20,13 @@ type bridge struct {
 	err   string                // why it is not as asked for
 	ports map[string]*port      // by interface name
 
-	lastNumber int // port number given out last
+	flowFile   string        // attached
+	flowErr    string        // why its flows are not those of the file
+	secure     bool          // fail_mode that its flows were last set by
+	fresh      bool          // its flows were not looked at yet
+	limits     map[uint8]int // of its flow tables
+	id         string        // datapath id asked for, "" if none
+	lastNumber int           // port number given out last
 	log        *slog.Logger
 }
 
@@ -34,6 +40,7 @@ func (r *Reconciler) applyBridge(want *desired.Bridge) {
 		r.addBridge(want)
 		return
 	}
+	b.id = want.DatapathID
 	if want.Config == nil || reflect.DeepEqual(want.Config, b.cfg) {
 		return
 	}
@@ -46,9 +53,9 @@ func (r *Reconciler) applyBridge(want *desired.Bridge) {
 }
 
 func (r *Reconciler) addBridge(want *desired.Bridge) {
-	b := &bridge{r: r, name: want.Name, cfg: want.Config, ports: map[string]*port{}, log: r.log.With("bridge", want.Name)}
+	b := &bridge{r: r, name: want.Name, cfg: want.Config, ports: map[string]*port{}, fresh: true, id: want.DatapathID, log: r.log.With("bridge", want.Name)}
 	if b.cfg == nil { // wrong, and there is nothing to keep
-		b.cfg = &desired.BridgeConfig{}
+		b.cfg = &desired.BridgeConfig{Secure: want.Secure}
 	}
 	dp, err := r.dp.AddBridge(want.Name, bridgeConfig(b.cfg))
 	if err != nil {
@@ -67,6 +74,9 @@ func (r *Reconciler) addBridge(want *desired.Bridge) {
 func (b *bridge) remove() {
 	for _, name := range slices.Sorted(maps.Keys(b.ports)) {
 		b.ports[name].remove()
+	}
+	if b.r.flows != nil {
+		b.r.flows.Detach(b.dp)
 	}
 	b.dp.Remove()
 	delete(b.r.bridges, b.name)

@@ -18,7 +18,11 @@ func threadConfig(t *desired.Threads) datapath.ThreadConfig {
 }
 
 func bridgeConfig(c *desired.BridgeConfig) datapath.BridgeConfig {
-	return datapath.BridgeConfig{MACTableSize: c.MACTableSize, MACAging: c.MACAging, ForwardBPDU: c.ForwardBPDU}
+	out := datapath.BridgeConfig{MACTableSize: c.MACTableSize, MACAging: c.MACAging, ForwardBPDU: c.ForwardBPDU}
+	if c.Secure || c.FlowFile != "" { // no packet goes before the file is loaded
+		out.FailMode = datapath.FailSecure
+	}
+	return out
 }
 
 func datapathConfig(c *desired.PortConfig) datapath.PortConfig {
@@ -38,7 +42,7 @@ func sameThreads(a, b *desired.Threads) bool { return reflect.DeepEqual(a, b) }
 
 // sameConfig reports whether b asks for nothing that a did not ask for. The number that a port has is no request.
 func sameConfig(a, b *desired.State) bool {
-	return a.NextCfg == b.NextCfg && reflect.DeepEqual(a.Threads, b.Threads) && reflect.DeepEqual(comparable(a), comparable(b))
+	return a.NextCfg == b.NextCfg && reflect.DeepEqual(a.Threads, b.Threads) && reflect.DeepEqual(a.Flows, b.Flows) && reflect.DeepEqual(comparable(a), comparable(b))
 }
 
 // comparable copies what Apply looks at, without the numbers that it brought about itself.

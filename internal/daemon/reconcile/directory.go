@@ -20,6 +20,9 @@ type BridgeEntry struct {
 	Name  string
 	DP    *datapath.Bridge
 	Ports []*PortEntry // by number
+
+	DatapathID string           // 16 hexadecimal digits, "" if it has none yet
+	Tables     map[uint8]string // names of flow tables that have one
 }
 
 // PortEntry is a port that runs.
@@ -73,7 +76,15 @@ func (r *Reconciler) publish() {
 		d.Threads = *r.threads
 	}
 	for _, b := range r.bridges {
-		e := &BridgeEntry{Name: b.name, DP: b.dp}
+		e := &BridgeEntry{Name: b.name, DP: b.dp, DatapathID: b.id, Tables: map[uint8]string{}}
+		if e.DatapathID == "" {
+			e.DatapathID = b.datapathID()
+		}
+		for _, t := range b.cfg.Tables {
+			if t.Name != "" {
+				e.Tables[t.Number] = t.Name
+			}
+		}
 		for _, p := range b.ports {
 			if p.dp == nil {
 				continue

@@ -23,6 +23,8 @@ type Reconciler struct {
 	last      *desired.State
 	threads   *desired.Threads // applied
 	threadErr string
+	flowsErr  string // why Flows are not as asked for
+	flows     FlowFiles
 	bridges   map[string]*bridge
 	failed    map[string]string // bridges that could not be made, and why
 	claims    map[string]*port  // what only one port may have, and which one has it
@@ -36,12 +38,13 @@ type Config struct {
 	RunDir    string
 	Log       *slog.Logger
 	Now       func() time.Time // nil: time.Now
+	Flows     FlowFiles        // nil: no bridge keeps its flows in a file
 }
 
 // New returns a reconciler of a datapath without bridges.
 func New(c Config) *Reconciler {
 	r := &Reconciler{
-		dp: c.Datapath, providers: c.Providers, runDir: c.RunDir, log: c.Log, now: c.Now,
+		dp: c.Datapath, providers: c.Providers, runDir: c.RunDir, log: c.Log, now: c.Now, flows: c.Flows,
 		bridges: map[string]*bridge{}, failed: map[string]string{}, claims: map[string]*port{},
 	}
 	if r.now == nil {
@@ -54,6 +57,7 @@ func New(c Config) *Reconciler {
 // Apply makes the switch what the state says, as far as possible.
 func (r *Reconciler) Apply(s *desired.State) {
 	changed := r.last == nil || !sameConfig(r.last, s)
+	r.applyFlowConfig(s)
 	r.last = s
 	r.applyThreads(s)
 	r.remove(s)
@@ -66,6 +70,9 @@ func (r *Reconciler) Apply(s *desired.State) {
 		}
 	}
 	r.publish()
+	for _, e := range r.Directory().Bridges {
+		r.bridges[e.Name].applyFlows(e, changed)
+	}
 }
 
 // Configured reports whether a state was applied.

@@ -51,8 +51,10 @@ type InterfaceResult struct {
 func (r *Reconciler) Results() *Results {
 	s := r.last
 	out := &Results{Root: s.Root, NextCfg: s.NextCfg, Report: s.Report}
-	if r.threadErr != "" {
-		out.Report.Errors = append(slices.Clone(out.Report.Errors), r.threadErr)
+	for _, why := range []string{r.threadErr, r.flowsErr} {
+		if why != "" {
+			out.Report.Errors = append(slices.Clone(out.Report.Errors), why)
+		}
 	}
 	for _, want := range s.Bridges {
 		b := r.bridges[want.Name]
@@ -83,8 +85,10 @@ func (r *Reconciler) bridgeResult(want *desired.Bridge, b *bridge) BridgeResult 
 		}
 		return res
 	}
-	if b.err != "" {
-		res.Report.Errors = append(slices.Clone(res.Report.Errors), b.err)
+	for _, why := range []string{b.err, b.flowErr} {
+		if why != "" {
+			res.Report.Errors = append(slices.Clone(res.Report.Errors), why)
+		}
 	}
 	res.DatapathID = want.DatapathID
 	if res.DatapathID == "" {
@@ -126,8 +130,10 @@ func (r *Reconciler) addInterface(out *Results, i *desired.Interface, bridge str
 			}
 			errs = append(errs, faults...)
 		}
-		if b.err != "" && i.Name == b.name {
-			errs = append(errs, "bridge "+b.name+": "+b.err)
+		for _, why := range []string{b.err, b.flowErr} {
+			if why != "" && i.Name == b.name {
+				errs = append(errs, "bridge "+b.name+": "+why)
+			}
 		}
 	}
 	slices.Sort(errs)

@@ -1,0 +1,223 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gvswitch/gvswitch/datapath"
+	"github.com/gvswitch/gvswitch/internal/daemon/reconcile"
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
+)
+
+// saveDelay is how long after the first of some changes a flow file is written.
+const saveDelay = 200 * time.Millisecond
+
+// flowFiles keeps the flows of bridges in files, Bridge.other_config:flow-file: they are loaded when the bridge is made, and written after changes by
+// commands, whole and under another name first, so that a file is always either the old or the new one.
+//
+// A file has lines as add-flows takes them. Lines that begin with "group" or "meter" are groups and meters as add-group and add-meter take them.
+type flowFiles struct {
+	now     func() int64                       // the datapath's time
+	reserve func(bytes int64) (release func()) // the datapath's
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	files map[*datapath.Bridge]*flowFile
+}
+
+// flowFile is one of them.
+type flowFile struct {
+	bridge  *datapath.Bridge
+	name    string // of the bridge
+	path    string
+	timer   *time.Timer // nil: nothing to be written
+	failed  bool
+	writing sync.Mutex
+}
+
+// Attach implements reconcile.FlowFiles.
+func (f *flowFiles) Attach(b *reconcile.BridgeEntry, path string) (loaded bool, err error) {
+	f.Detach(b.DP)
+	if path == "" {
+		return false, nil
+	}
+	text, err := os.ReadFile(path)
+	absent := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case absent:
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return false, fmt.Errorf("other_config:flow-file: %w", err)
+		}
+	case err == nil:
+		release := f.reserve(flowMemory(string(text)))
+		err = f.load(b, path, string(text))
+		release()
+	}
+	if err != nil && !absent {
+		return false, fmt.Errorf("other_config:flow-file: %w", err)
+	}
+	f.mu.Lock()
+	if f.files == nil {
+		f.files = map[*datapath.Bridge]*flowFile{}
+	}
+	f.files[b.DP] = &flowFile{bridge: b.DP, name: b.Name, path: path}
+	f.mu.Unlock()
+	if absent && len(b.DP.Tables().Flows(nil)) > 0 {
+		f.Changed(b.DP)
+	}
+	return !absent, nil
+}
+
+// load makes a bridge's flows those of a file's text, in one step, after the groups and meters that they need are there. Names are understood.
+func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
+	t, names, now := b.DP.Tables(), namesOf(b, true), f.now()
+	var prepare []func() error
+	var rest strings.Builder // the flows, with empty lines for the others, so that errors have the right numbers
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		place := fmt.Sprintf("%s:%d: ", path, number)
+		word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "group":
+			mods, err := readGroups(value, "", ofp.GroupAdd, names)
+			if err != nil {
+				return fmt.Errorf("%s%w", place, err)
+			}
+			prepare = append(prepare, func() error {
+				_, err := t.ApplyGroup(rules.GroupAddOrModify, &mods[0].Def, 0, now)
+				return withPlace(place, err)
+			})
+			rest.WriteByte('\n')
+		case "meter":
+			def, err := ofp.ParseMeter(value)
+			if err != nil {
+				return fmt.Errorf("%s%w", place, err)
+			}
+			prepare = append(prepare, func() error {
+				command := rules.MeterAdd
+				if t.Meter(def.ID) != nil {
+					command = rules.MeterModify
+				}
+				_, err := t.ApplyMeter(command, &def, now)
+				return withPlace(place, err)
+			})
+			rest.WriteByte('\n')
+		default:
+			rest.WriteString(line)
+		}
+	}
+	flows, err := readFlowsToAdd(rest.String(), path, names)
+	if err != nil {
+		return err
+	}
+	for _, step := range prepare {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	_, err = t.Replace(flows, rules.Options{Now: now})
+	return refusedAt(rest.String(), path, err)
+}
+
+func withPlace(place string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s%w", place, plain(err))
+}
+
+// Detach implements reconcile.FlowFiles: what is not written yet is.
+func (f *flowFiles) Detach(b *datapath.Bridge) {
+	f.mu.Lock()
+	file := f.files[b]
+	delete(f.files, b)
+	pending := file != nil && file.timer != nil && file.timer.Stop()
+	f.mu.Unlock()
+	if pending {
+		f.write(file)
+	}
+}
+
+// Changed has a bridge's file written soon.
+func (f *flowFiles) Changed(b *datapath.Bridge) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file := f.files[b]
+	if file == nil || file.timer != nil {
+		return
+	}
+	file.timer = time.AfterFunc(saveDelay, func() {
+		f.mu.Lock()
+		file.timer = nil
+		f.mu.Unlock()
+		f.write(file)
+	})
+}
+
+// write replaces a file. What fails is logged, and tried again with the next change.
+func (f *flowFiles) write(file *flowFile) {
+	file.writing.Lock()
+	defer file.writing.Unlock()
+	err := replaceFile(file.path, flowFileText(file.bridge.Tables()))
+	switch {
+	case err != nil:
+		f.log.Error("flows not saved", "bridge", file.name, "file", file.path, "error", err)
+	case file.failed:
+		f.log.Info("flows saved again", "bridge", file.name, "file", file.path)
+	}
+	file.failed = err != nil
+}
+
+// flowFileText is the content of a file: numbers for ports, since they stay when a port's name does not.
+func flowFileText(t *rules.Tables) []byte {
+	out := []byte("# Flows of gvswitch. Written after each change; to change them by hand, end gvswitchd first.\n")
+	for _, m := range t.Meters() {
+		// The text has each band on a line of its own.
+		out = append(append(out, "meter "...), bytes.ReplaceAll(m.Def.Append(nil), []byte("\n"), []byte(" "))...)
+		out = append(out, '\n')
+	}
+	for _, g := range t.Groups() {
+		out = append(append(out, "group "...), bytes.TrimSpace(g.Def.Append(nil, nil))...)
+		out = append(out, '\n')
+	}
+	for _, r := range t.Flows(nil) {
+		if r.Idle != 0 || r.Hard != 0 {
+			continue // it would live again from the beginning
+		}
+		f := r.Flow()
+		out = append(append(out, bytes.TrimSpace(f.Append(nil, nil))...), '\n')
+	}
+	return out
+}
+
+// replaceFile gives a file a new content, so that after a crash it has the old or the new one.
+func replaceFile(path string, content []byte) (err error) {
+	tmp := path + ".tmp"
+	file, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
