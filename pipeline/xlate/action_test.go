@@ -83,6 +83,17 @@ func TestActions(t *testing.T) {
 			name: "ports and TTL", packet: tcpPacket, flows: []string{"tcp,actions=mod_tp_dst:8080,dec_ttl,output:2"},
 			list: "set(ipv4(ttl=63)),set(tcp(dst=8080)),2", mask: "tcp,in_port=1,nw_ttl=64,nw_frag=not_later,tp_dst=80",
 		}, {
+			name: "mod_tp_dst means the port of any protocol", packet: "in_port=1,udp,nw_ttl=64,tp_src=1,tp_dst=2",
+			flows: []string{"actions=mod_tp_dst:9,output:2"},
+			list:  "set(udp(dst=9)),2", mask: "udp,in_port=1,nw_frag=not_later,tp_dst=2",
+		}, {
+			name: "mod_tp_dst of what has no ports", packet: arpPacket, flows: []string{"actions=mod_tp_dst:9,output:2"},
+			list: "2", mask: "arp,in_port=1",
+		}, {
+			name: "protocol 0 is as good as any (B77)", packet: "in_port=1,ip,nw_proto=0,nw_ttl=64,nw_dst=10.0.0.2",
+			flows: []string{"ip,actions=dec_ttl,mod_nw_dst:10.0.0.9,output:2"},
+			list:  "set(ipv4(dst=10.0.0.9,ttl=63)),2", mask: "ip,in_port=1,nw_dst=10.0.0.2,nw_ttl=64",
+		}, {
 			name: "dec_ttl of 1 ends the list, not its callers", packet: icmpPacket,
 			flows: []string{"actions=resubmit(,1),output:3", "table=1,actions=dec_ttl,output:2"},
 			list:  "3", mask: "ip,in_port=1,nw_ttl=1",

@@ -24,6 +24,9 @@ func (x *Xlate) do(action ofp.Action) {
 		x.output(uint32(port&0xffff), a.MaxLen)
 	case ofp.Controller:
 		x.output(ofp.PortController, 0)
+		if a.Pause {
+			x.exit() // nobody will have it go on
+		}
 	case ofp.Group:
 		x.group(a.ID)
 	case ofp.Enqueue:
@@ -78,6 +81,8 @@ func (x *Xlate) do(action ofp.Action) {
 		x.clone(a.Actions)
 	case ofp.Learn:
 		x.learn(&a)
+	case ofp.FinTimeout:
+		x.noteWarn("fin_timeout is not supported, ignored")
 	case ofp.Conjunction:
 		x.noteError("executing no-op conjunction action")
 	case ofp.Exit:

@@ -14,11 +14,11 @@ type pushed struct {
 	below int32
 }
 
-// behindType tells of each field whether it is behind the EtherType, and vlanWord whether it is in
-// a VLAN tag, mplsWord in a label stack entry.
-var behindType, vlanWord, mplsWord = func() (b, v, m []bool) {
+// behindType tells of each field whether it is behind the EtherType, behindIP whether it is in an IP
+// packet's payload, vlanWord whether it is in a VLAN tag, mplsWord in a label stack entry.
+var behindType, behindIP, vlanWord, mplsWord = func() (b, ip, v, m []bool) {
 	n := len(flow.Fields())
-	b, v, m = make([]bool, n), make([]bool, n), make([]bool, n)
+	b, ip, v, m = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
 	for _, f := range flow.Fields() {
 		var needs, bits flow.Key
 		f.Needs(&needs)
@@ -26,8 +26,9 @@ var behindType, vlanWord, mplsWord = func() (b, v, m []bool) {
 		v[f.ID()] = bits[flow.WordVLAN] != 0
 		m[f.ID()] = bits[flow.WordMPLS] != 0
 		b[f.ID()] = needs[flow.WordSrc]&bitsEthType != 0 && !m[f.ID()]
+		ip[f.ID()] = needs[flow.WordIP] != 0
 	}
-	return b, v, m
+	return b, ip, v, m
 }()
 
 // has tells whether the packet has a field; that is then a thing that was looked at.
@@ -35,6 +36,10 @@ func (x *Xlate) has(f *flow.Field) bool {
 	s := &x.cur.packet
 	if s.blind && s.nLabel == 0 && behindType[f.ID()] {
 		x.fatal(packet.BadHeader, covUnsupported, "an action needs headers behind an MPLS label that was popped")
+		return false
+	}
+	if behindIP[f.ID()] && !isIP(s.key.EthType()) {
+		x.wc[flow.WordSrc] |= bitsEthType // that says enough
 		return false
 	}
 	f.Needs(x.wc)
@@ -81,9 +86,23 @@ func (x *Xlate) put(f *flow.Field, v, mask flow.Value) bool {
 	return true
 }
 
+// transport are the fields that mod_tp_src and mod_tp_dst may mean.
+var transport = map[*flow.Field][]*flow.Field{
+	flow.FieldByName("tcp_src"): {flow.FieldByName("tcp_src"), flow.FieldByName("udp_src"), flow.FieldByName("sctp_src")},
+	flow.FieldByName("tcp_dst"): {flow.FieldByName("tcp_dst"), flow.FieldByName("udp_dst"), flow.FieldByName("sctp_dst")},
+}
+
 func (x *Xlate) setField(a *ofp.SetField) {
-	if !x.put(a.Field, a.Value, a.Mask) && !x.failed {
-		x.noteUnmet(a.Field)
+	f := a.Field
+	if a.Form == ofp.FormMod {
+		for _, t := range transport[f] {
+			if x.has(t) {
+				f = t
+			}
+		}
+	}
+	if !x.failed && !x.put(f, a.Value, a.Mask) && !x.failed {
+		x.noteUnmet(f)
 	}
 }
 

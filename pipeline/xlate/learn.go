@@ -69,5 +69,8 @@ func (x *Xlate) lesson(a *ofp.Learn) ofp.FlowMod {
 			f.Actions = append(f.Actions, ofp.Output{Port: uint32(v.Lo)})
 		}
 	}
+	if a.FinIdle != 0 || a.FinHard != 0 {
+		f.Actions = append(f.Actions, ofp.FinTimeout{Idle: a.FinIdle, Hard: a.FinHard})
+	}
 	return m
 }

@@ -135,7 +135,7 @@ var anyActions = strings.Split("output:1|output:2|output:3|output:7|in_port|NORM
 	"move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]|load:0->NXM_OF_VLAN_TCI[]|load:0x1005->NXM_OF_VLAN_TCI[]|load:3->NXM_OF_VLAN_TCI[0..11]|push:NXM_OF_ETH_SRC[]|pop:NXM_OF_ETH_DST[]|pop:NXM_NX_REG2[]|"+
 	"clone(output:2,mod_dl_src:02:00:00:00:00:09,output:3)|clone(push_vlan:0x8100,output:3,exit)|clone(pop:NXM_OF_ETH_SRC[],push:NXM_OF_ETH_DST[],output:2)|set_queue:7|pop_queue|enqueue:2:4|output:NXM_NX_REG1[0..1]|"+
 	"group:1|note:00.01|set_field:2->in_port|load:3->OXM_OF_METADATA[]|check_pkt_larger(1000)->NXM_NX_REG0[1]|move:NXM_OF_IN_PORT[]->NXM_NX_REG3[0..15]|"+
-	"set_field:5->pkt_mark|push_mpls:0x8847|dec_mpls_ttl", "|")
+	"set_field:5->pkt_mark|mod_tp_src:7|mod_nw_tos:12|push_mpls:0x8847|dec_mpls_ttl", "|")
 
 var ipActions = strings.Split("set_field:10.0.0.9->nw_dst|mod_nw_tos:8|dec_ttl|mod_nw_ttl:9|move:NXM_OF_IP_SRC[0..7]->NXM_OF_IP_DST[0..7]|load:3->NXM_OF_IP_DST[4..7]|"+
 	"push_mpls:0x8847,pop_mpls:0x0800|push_mpls:0x8847,set_field:7->mpls_label,output:2,pop_mpls:0x0800|push:NXM_OF_IP_SRC[]|pop:NXM_OF_IP_DST[]", "|")

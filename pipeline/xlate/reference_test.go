@@ -127,7 +127,11 @@ func (r *reference) actions(p *pkt, list []ofp.Action) (exit bool) {
 		case ofp.OutputReg:
 			r.output(p, uint32(a.Src.Field.GetBits(&p.k, uint(a.Src.Ofs), uint(a.Src.Bits)).Lo))
 		case ofp.SetField:
-			r.put(p, a.Field, a.Value, a.Mask)
+			f := a.Field
+			if a.Form == ofp.FormMod && f.Name == "tcp_src" && p.k.IPProto() == hdr.ProtoUDP {
+				f = flow.FieldByName("udp_src")
+			}
+			r.put(p, f, a.Value, a.Mask)
 		case ofp.Move:
 			if a.Src.Field.Present(&p.k) && a.Dst.Field.Present(&p.k) {
 				v := a.Src.Field.GetBits(&p.k, uint(a.Src.Ofs), uint(a.Src.Bits))
