@@ -143,10 +143,10 @@ var ipActions = strings.Split("set_field:10.0.0.9->nw_dst|mod_nw_tos:8|dec_ttl|m
 var tcpActions = strings.Split("set_field:80->tcp_dst|mod_tp_src:9|move:NXM_OF_TCP_SRC[]->NXM_OF_TCP_DST[]", "|")
 
 // randomFlow is the text of a flow. Later tables only go further on, so that there are no loops.
-func randomFlow(r *rand.Rand, tables int) string {
+func randomFlow(r *rand.Rand, tables int, extra ...string) string {
 	table := r.IntN(tables)
 	match := randomMatches[r.IntN(len(randomMatches))]
-	choice := anyActions
+	choice := slices.Concat(anyActions, extra)
 	switch {
 	case strings.HasPrefix(match, "tcp,"), match == "tcp":
 		choice = slices.Concat(choice, ipActions, tcpActions, tcpActions)
@@ -190,18 +190,20 @@ func randomFlow(r *rand.Rand, tables int) string {
 }
 
 // randomBridges are two bridges with a patch between them.
-func randomBridges(t *testing.T, r *rand.Rand) *testBridge {
+func randomBridges(t *testing.T, r *rand.Rand, extra ...string) *testBridge {
 	a, b := newBridge("br0", 0, 4), newBridge("br1", 10, 3)
 	a.addPort(Port{ID: 7, OF: 7, Name: "p", Up: true, Peer: b, PeerOF: 8})
 	b.addPort(Port{ID: 18, OF: 8, Name: "q", Up: true, Peer: a, PeerOF: 7})
 	a.ports[2].NoFlood = true
 	for _, x := range []*testBridge{a, b} {
 		x.macs[2<<56|1<<16] = 2
+		x.group(t, "group_id=2,type=select,bucket=output:3,bucket=mod_vlan_vid:8,output:2,bucket=weight:3,actions=push_vlan:0x8100,output:1")
+		x.group(t, "group_id=3,type=select,selection_method=hash,fields(nw_src,tcp_dst,eth_dst=00:00:00:00:00:01),bucket=output:3,bucket=output:2")
 		x.group(t, "group_id=1,type=all,bucket=output:3,mod_vlan_vid:8,bucket=set_field:02:00:00:00:00:0a->eth_dst,output:2,bucket=push_vlan:0x8100,output:1")
 	}
 	seen := map[string]bool{}
 	for range 4 + r.IntN(10) {
-		f := randomFlow(r, 3)
+		f := randomFlow(r, 3, extra...)
 		// Equal priorities could be told apart only by luck.
 		prefix := f[:strings.Index(f, ",")] + f[strings.Index(f, "priority"):][:11]
 		if !seen[prefix] {
@@ -279,6 +281,39 @@ func TestAgainstReference(t *testing.T) {
 	t.Logf("%d packets, %d outputs, %d more agreed on a mask", packets, outputs, agreed)
 	if packets == 0 || agreed < packets || outputs < packets {
 		t.Error("too few to say anything")
+	}
+}
+
+// TestMaskTruth is the other half of TestAgainstReference with the actions whose choice is ours to make: whatever the
+// mask does not have must make no difference to what a hash chooses.
+func TestMaskTruth(t *testing.T) {
+	extra := strings.Split("group:2|group:3|group:2|group:3|multipath(symmetric_l3l4+udp,0,modulo_n,3,0,NXM_NX_REG0[0..3])|multipath(symmetric_l4,5,hrw,3,0,NXM_NX_REG1[0..3])|"+
+		"multipath(nw_dst,5,iter_hash,3,0,NXM_NX_REG1[0..3])|bundle(symmetric_l3l4,0,hrw,ofport,members:2,3)|bundle(nw_src,0,hrw,ofport,members:2,3)|bundle_load(eth_src,0,hrw,ofport,NXM_NX_REG1[0..15],members:2,3)|"+
+		"learn(table=9,NXM_OF_ETH_DST[]=NXM_OF_ETH_SRC[],load:NXM_OF_IN_PORT[]->NXM_NX_REG0[0..15])", "|")
+	x, agreed := New(), 0
+	for round := range 150 {
+		r := rand.New(rand.NewPCG(*seedFlag, uint64(round)))
+		b := randomBridges(t, r, extra...)
+		for range 40 {
+			k := randomKey(r)
+			res := x.Run(&Input{Bridge: b, Key: k})
+			list, mask := slices.Clone(res.Actions), res.Mask
+			for range 20 {
+				o := other(r, k)
+				if !agree(&k, &o, &mask) || o == k {
+					continue
+				}
+				agreed++
+				res := x.Run(&Input{Bridge: b, Key: o})
+				if !slices.Equal(list, res.Actions) || mask != res.Mask {
+					t.Fatalf("seed %d round %d: agree on the mask\n%v\n%v\nmask %v\nlists\n%v\n%v\nflows:\n%s", *seedFlag, round,
+						flow.Format(&k), flow.Format(&o), maskText(&k, &mask), list, res.Actions, flowsText(b))
+				}
+			}
+		}
+	}
+	if agreed < 1000 {
+		t.Error("too few to say anything:", agreed)
 	}
 }
 
