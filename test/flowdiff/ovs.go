@@ -2,6 +2,7 @@ package flowdiff
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -80,8 +81,10 @@ func (o *OVS) fresh(bridge, flows string) error {
 	if flows == "" {
 		return nil
 	}
-	o.stale[bridge] = false
 	_, err := o.ofctl(flows, "add-flows", bridge, "-")
+	if err == nil {
+		o.stale[bridge] = false
+	}
 	return err
 }
 
@@ -180,10 +183,14 @@ func (o *OVS) portArgs(b flowtest.Bridge, p flowtest.Port, name string) ([]strin
 
 func (o *OVS) ofctl(input, verb, bridge string, args ...string) (string, error) {
 	rest := append([]string{verb, o.bridgeSocket(bridge)}, args...)
+	plain := append([]string{"--timeout=10"}, rest...)
+	if verb == "mod-flows" { // adds what it does not find only in OpenFlow 1.0, ovs-ofctl's own choice
+		return o.command(input, "ovs-ofctl", plain...)
+	}
 	out, err := o.command(input, "ovs-ofctl", append([]string{"--timeout=10", "-O", versions}, rest...)...)
 	if err != nil && strings.Contains(err.Error(), "usable flow formats") {
 		// It settles for the latest version, even where only the first one can say it.
-		out, err = o.command(input, "ovs-ofctl", append([]string{"--timeout=10"}, rest...)...)
+		out, err = o.command(input, "ovs-ofctl", plain...)
 	}
 	return out, err
 }
@@ -207,7 +214,9 @@ func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
 			f := strings.Fields(c.Text)
 			n, _ := strconv.Atoi(f[0])
 			o.changed = true
-			_, err = o.call("netdev-dummy/set-admin-state", flowtest.PortName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1])
+			if _, err = o.call("netdev-dummy/set-admin-state", flowtest.PortName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1]); err == nil {
+				err = errors.Join(o.settle(), o.settle(), o.settle()) // ports are looked at once a round
+			}
 		case c.Name == "mod-port":
 			o.changed = true
 			// Later versions of OpenFlow than 1.0 do not know that a port is not flooded to.
@@ -357,6 +366,6 @@ func (o *OVS) Wait(seconds int) error {
 		}
 		o.stopped = true
 	}
-	_, err := o.call("time/warp", strconv.Itoa(seconds*1000), "500")
+	_, err := o.call("time/warp", strconv.Itoa(seconds*1000), strconv.Itoa(max(500, seconds*50)))
 	return err
 }
