@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gvswitch/gvswitch/pipeline/ofp"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
+)
+
+// What a file's text says is read back as the same, and flows with timeouts are not in it.
+func TestFlowFileText(t *testing.T) {
+	tables := rules.New()
+	mods, err := readFlows(`
+table=3,priority=7,cookie=9,importance=2,tcp,tcp_dst=80,actions=set_field:10.0.0.1->ip_dst,output:3
+priority=1,idle_timeout=5,actions=drop
+priority=2,hard_timeout=5,actions=drop
+in_port=LOCAL,dl_vlan=5,actions=strip_vlan,normal
+actions=learn(table=4,hard_timeout=9,NXM_OF_ETH_DST[]=NXM_OF_ETH_SRC[],output:NXM_OF_IN_PORT[]),resubmit(,4)
+`, "x", "any", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tables.Apply(mods, rules.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text := string(flowFileText(tables))
+	if strings.Count(text, "\n") != 4 || strings.Contains(text, " idle_timeout") {
+		t.Errorf("got\n%s", text)
+	}
+	flows, err := readFlowsToAdd(text, "x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := rules.New()
+	if _, err := again.Replace(flows, rules.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(flowFileText(again)); got != text {
+		t.Errorf("read back\n%s\nwritten\n%s", got, text)
+	}
+}
+
+// When a file cannot be replaced, the old one is there as it was, and nothing else is left.
+func TestReplaceFileFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "flows")
+	if err := replaceFile(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path+".tmp", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFile(path, []byte("new")); err == nil {
+		t.Error("no error")
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := os.Remove(path + ".tmp"); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFile(path, []byte("new")); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+	if err := replaceFile(filepath.Join(dir, "no", "such"), nil); err == nil {
+		t.Error("no error for a directory that is not there")
+	}
+}
+
+// The place of a flow in a text counts lines, not flows.
+func TestPlace(t *testing.T) {
+	text := "a\n# comment\n\n  \nb # x\nc"
+	for i, want := range []string{"f:1: ", "f:5: ", "f:6: ", "f: "} {
+		if got := place(text, "f", i); got != want {
+			t.Errorf("flow %d: %q, want %q", i, got, want)
+		}
+	}
+	if got := place(text, "", 0); got != "" {
+		t.Errorf("the one flow: %q", got)
+	}
+	if got := everyLine(text, "add "); got != "add a\n# comment\n\n  \nadd b # x\nadd c" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// ct is refused wherever it stands.
+func TestRefusedAction(t *testing.T) {
+	ct := ofp.CT{Text: "commit"}
+	for _, list := range [][]ofp.Action{
+		{ct}, {ofp.Output{Port: 1}, ct}, {ofp.Clone{Actions: []ofp.Action{ofp.Clone{Actions: []ofp.Action{ct}}}}}, {ofp.WriteActions{Actions: []ofp.Action{ct}}},
+	} {
+		if why := refusedAction(list); !strings.Contains(why, "ct(commit)") {
+			t.Errorf("%v: %q", list, why)
+		}
+	}
+	if why := refusedAction([]ofp.Action{ofp.Output{Port: 1}, ofp.CTClear{}, ofp.Clone{}}); why != "" {
+		t.Error(why)
+	}
+}

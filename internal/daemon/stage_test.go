@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Each connection has its own text; it is gone when it was taken, and when the connection is gone.
+func TestStage(t *testing.T) {
+	var s stage
+	a, endA := context.WithCancel(t.Context())
+	b, endB := context.WithCancel(t.Context())
+	defer endB()
+	for _, piece := range []string{"x", "y", ""} {
+		if s.add(a, piece) != nil || s.add(b, strings.ToUpper(piece)) != nil {
+			t.Fatal("refused")
+		}
+	}
+	if got := s.take(b); got != "XY" || s.take(b) != "" || s.total != 2 {
+		t.Errorf("got %q, %d bytes are left", got, s.total)
+	}
+	endA()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		left := s.total + len(s.texts)
+		s.mu.Unlock()
+		if left == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d left of a connection that is gone", left)
+		}
+	}
+}
+
+// There is a bound, and what is over it does not count.
+func TestStageBound(t *testing.T) {
+	s := stage{total: maxStaged - 3}
+	if err := s.add(t.Context(), "four"); err == nil || s.total != maxStaged-3 {
+		t.Errorf("%v, %d", err, s.total)
+	}
+	if err := s.add(t.Context(), "now"); err != nil {
+		t.Error(err)
+	}
+}
