@@ -89,6 +89,17 @@ func (t *thread) watchChanges() {
 	e.bump(t.ms)
 }
 
+// lookAround sees all that has changed up to now, as an epoch.
+func (t *thread) lookAround() {
+	for _, b := range t.w.inUse {
+		if b.v.tables.Version() != b.seen {
+			t.see(b)
+		}
+	}
+	t.ep.tokens = max(t.ep.tokens, 1)
+	t.ep.bump(t.ms)
+}
+
 // see notes what has changed in a bridge's tables.
 func (t *thread) see(b *bridgeRun) {
 	v := b.v.tables.Version()

@@ -51,6 +51,7 @@ func (t *thread) passSlice(got int) {
 			(t.ms-s.began < passEvery || !s.worked && f.tab.Len() == 0) {
 			return
 		}
+		t.lookAround()
 		s.running, s.from, s.epoch, s.began, s.serving = true, 0, t.ep.now, t.ms, asked
 		s.worked = false
 		t.settleAll()
