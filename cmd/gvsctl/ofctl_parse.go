@@ -85,8 +85,11 @@ func flowModText(xid int, m *ofp.FlowMod) string {
 		bit  uint16
 		name string
 	}{
-		{ofp.SendFlowRem, "send_flow_rem"}, {ofp.CheckOverlap, "check_overlap"}, {ofp.ResetCounts, "reset_counts"},
-		{ofp.NoPktCounts, "no_packet_counts"}, {ofp.NoByteCounts, "no_byte_counts"},
+		{ofp.SendFlowRem, "send_flow_rem"},
+		{ofp.CheckOverlap, "check_overlap"},
+		{ofp.ResetCounts, "reset_counts"},
+		{ofp.NoPktCounts, "no_packet_counts"},
+		{ofp.NoByteCounts, "no_byte_counts"},
 	} {
 		if f.Flags&flag.bit != 0 {
 			b = append(append(b, ' '), flag.name...)

@@ -66,7 +66,7 @@ func (c *commands) dpctlShow(args []string) (control.Result, error) {
 	var out strings.Builder
 	flows := 0
 	for _, s := range c.dp.CacheStats() {
-		flows += int(s.Megaflows)
+		flows += s.Megaflows
 	}
 	fmt.Fprintf(&out, "%s:\n  lookups: hit:%d missed:%d lost:0\n  flows: %d\n", dpName, hit, missed, flows)
 	values := []portValue{}
