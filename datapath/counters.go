@@ -18,6 +18,7 @@ type inCounters struct {
 	drops          [packet.NumDropReasons]mem.Counter // decided by the datapath
 	seenPackets    uint64                             // see settle; the polling thread's
 	seenBytes      uint64
+	port           uint16   // that it is of
 	_              [64]byte // keeps the next writer's words off these cache lines
 }
 
@@ -60,6 +61,7 @@ type threadCounters struct {
 // Datapath.mu; what left is in past.
 type portCounters struct {
 	threads  map[*thread]*threadCounters
+	port     uint16
 	past     totals
 	outside  Drops  // counted by control code, which is the only writer, under Datapath.mu
 	injected uint64 // frames that Inject accepted, under Datapath.mu
@@ -128,6 +130,7 @@ func (c *portCounters) of(t *thread) *threadCounters {
 	tc := c.threads[t]
 	if tc == nil {
 		tc = &threadCounters{}
+		tc.in.port = c.port
 		c.threads[t] = tc
 	}
 	return tc

@@ -32,6 +32,9 @@ type Datapath struct {
 	gone    totals // what removed ports counted
 	flows   FlowConfig
 
+	captures   []*Capture
+	explainers []*explainer
+
 	events    events
 	control   controlLoop
 	collector *Collector // nil: the collector is the runtime's own

@@ -40,7 +40,7 @@ func (t *thread) exec(i int, acts []odp.Action, meters []*rules.Meter, in *inCou
 	for pc := 0; ; {
 		for pc >= s.end {
 			if s.outs == 0 {
-				s.in.drops[s.why].Add(1)
+				t.drop(s.in, s.why, &t.burst.Pkts[x.cur])
 			}
 			if x.depth == 0 {
 				return
@@ -118,7 +118,7 @@ func (t *thread) output(port uint32, s *scope, last bool) {
 	s.outs++
 	s.in.copies.Add(1)
 	if why != packet.DropNone {
-		o.lose(why, 1)
+		t.lose(o, why, &t.burst.Pkts[x.cur])
 		return
 	}
 	if j == x.cur {
@@ -196,7 +196,7 @@ func (t *thread) through(a *odp.Action, s *scope, pc, n int) *scope {
 	s.outs++
 	s.in.copies.Add(1)
 	if x.lost != packet.DropNone {
-		o.lose(x.lost, 1)
+		t.lose(o, x.lost, &t.burst.Pkts[x.cur])
 		return nil
 	}
 	size := uint64(t.burst.Pkts[x.cur].Len)
@@ -207,6 +207,9 @@ func (t *thread) through(a *odp.Action, s *scope, pc, n int) *scope {
 	in.Packets.Add(1)
 	in.Bytes.Add(size)
 	t.stats.recirc.Add(1)
+	if t.obs != nil {
+		t.sawPatch(&t.burst.Pkts[x.cur], uint16(a.Port), uint16(a.Value))
+	}
 	end := int(a.Jump)
 	if end < pc {
 		end = n

@@ -23,11 +23,11 @@ func (t *thread) fit(o *txPort, list []uint16) []uint16 {
 			continue
 		}
 		if p.GSOType == packet.GSONone && p.Flags&packet.CsumPartial != 0 && !o.csum && !tso.Complete(p) {
-			o.c.Drops[packet.TxNeedsOffload].Add(1)
+			t.discard(o, packet.TxNeedsOffload, p)
 			continue
 		}
 		if r := o.tooLong(p); r != packet.DropNone {
-			o.c.Drops[r].Add(1)
+			t.discard(o, r, p)
 			continue
 		}
 		list[n] = i
@@ -66,7 +66,7 @@ func (t *thread) cut(o *txPort, p *packet.Packet) {
 	s := &t.seg
 	s.Partial = o.csum
 	if !s.Start(p) {
-		o.c.Drops[packet.TxNeedsOffload].Add(1)
+		t.discard(o, packet.TxNeedsOffload, p)
 		return
 	}
 	if n := s.Left(); n > 0 {
@@ -77,7 +77,7 @@ func (t *thread) cut(o *txPort, p *packet.Packet) {
 		made := 0
 		for made < packet.MaxBurst && s.Next(&t.scratch.Pkts[made]) {
 			if r := o.tooLong(&t.scratch.Pkts[made]); r != packet.DropNone {
-				o.c.Drops[r].Add(1)
+				t.discard(o, r, &t.scratch.Pkts[made])
 				continue // the place is used again
 			}
 			list = append(list, uint16(made))

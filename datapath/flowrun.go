@@ -134,7 +134,7 @@ func (t *thread) forwardFixed(n int, shortest uint16, pr *portRun, in *inCounter
 		for i := range n {
 			p := &t.burst.Pkts[i]
 			if !tso.Sanity(p) {
-				in.refuse(p)
+				t.refuse(in, p)
 				continue
 			}
 			t.obey(i, q, in)
@@ -143,7 +143,7 @@ func (t *thread) forwardFixed(n int, shortest uint16, pr *portRun, in *inCounter
 	}
 	switch {
 	case q.drop != packet.DropNone:
-		in.drops[q.drop].Add(uint64(n))
+		t.dropBurst(in, q.drop, n)
 	case q.only >= 0 && int(q.only) < len(t.tx) && t.tx[q.only] != nil:
 		o := t.tx[q.only]
 		in.forwarded.Add(uint64(n))
@@ -163,15 +163,15 @@ func (t *thread) forwardFixed(n int, shortest uint16, pr *portRun, in *inCounter
 }
 
 // refuse counts a packet whose offload state is wrong: no rule has seen it.
-func (in *inCounters) refuse(p *packet.Packet) {
-	in.drops[packet.RxBadOffload].Add(1)
+func (t *thread) refuse(in *inCounters, p *packet.Packet) {
+	t.drop(in, packet.RxBadOffload, p)
 	in.skip(1, uint64(p.Len))
 }
 
 // obey does with packet i what a program says.
 func (t *thread) obey(i int, q *program, in *inCounters) {
 	if q.drop != packet.DropNone {
-		in.drops[q.drop].Add(1)
+		t.drop(in, q.drop, &t.burst.Pkts[i])
 		return
 	}
 	t.exec(i, q.acts, q.meters, in)
@@ -184,7 +184,7 @@ func (t *thread) forwardFlows(v *portView, n int, in *inCounters) {
 	for i := range n {
 		p := &t.burst.Pkts[i]
 		if t.flags != 0 && !tso.Sanity(p) {
-			in.refuse(p)
+			t.refuse(in, p)
 			continue
 		}
 		flow.ExtractBase(p, &f.keys[m])

@@ -162,7 +162,7 @@ func (t *thread) miss(i int, k *flow.Key, v *portView, in *inCounters) megaflow.
 	p := &t.burst.Pkts[i]
 	if !t.mayMiss(v) {
 		f.stats.refused.Add(1)
-		in.drops[packet.MissRate].Add(1)
+		t.drop(in, packet.MissRate, p)
 		return 0
 	}
 	f.stats.translations.Add(1)

@@ -105,7 +105,7 @@ func (t *thread) packetOut(v *portView, m *injected, in *inCounters) {
 	p := &t.burst.Pkts[0]
 	in.skip(1, uint64(p.Len))
 	if v == nil || t.w.bridges[v.br.id] == nil {
-		in.drops[packet.PortDown].Add(1)
+		t.drop(in, packet.PortDown, p)
 		return
 	}
 	p.InPort = uint32(v.id)

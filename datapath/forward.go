@@ -11,6 +11,9 @@ import (
 // so the order of any flow is kept.
 func (t *thread) forward(v *portView, n int, in *inCounters) {
 	t.received, t.longest, t.flags = n, 0, 0
+	if t.obs != nil && t.observe(v, n, in) {
+		return
+	}
 	if v == nil || !v.up {
 		t.refused(n, in, packet.PortDown)
 		return
@@ -72,7 +75,7 @@ func (t *thread) forwardWords(v *portView, n int, in *inCounters) {
 			in.forwarded.Add(uint64(i - done))
 			in.copies.Add(uint64(i - done))
 			done = i + 1
-			in.drops[packet.NoRoom].Add(1)
+			t.drop(in, packet.NoRoom, &pkts[i])
 			continue
 		}
 		k := out.n & (listCap - 1) // push left room for a burst
@@ -93,7 +96,7 @@ func (t *thread) forwardSlowly(pkts []packet.Packet, v *portView, in *inCounters
 	for i := range pkts {
 		p := &pkts[i]
 		if !tso.Sanity(p) {
-			in.refuse(p)
+			t.refuse(in, p)
 			continue
 		}
 		w0, w1 := words(p)
@@ -146,7 +149,7 @@ func (t *thread) slow(i int, v *portView, in *inCounters, w0, w1 uint64) {
 func (t *thread) one(i int, v *portView, act action, in *inCounters, depth int) {
 	switch act.op() {
 	case opDrop:
-		in.drops[act.arg()].Add(1)
+		t.drop(in, packet.DropReason(act.arg()), &t.burst.Pkts[i])
 		return
 	case opFlood:
 		t.flood(i, v, in, depth)
@@ -154,7 +157,7 @@ func (t *thread) one(i int, v *portView, act action, in *inCounters, depth int) 
 	case opNone:
 	default:
 		if !t.edit(i, act) {
-			in.drops[packet.NoRoom].Add(1)
+			t.drop(in, packet.NoRoom, &t.burst.Pkts[i])
 			return
 		}
 	}
@@ -243,7 +246,7 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 		in.copies.Add(1)
 		switch {
 		case why != packet.DropNone:
-			out.lose(why, 1)
+			t.lose(out, why, &t.burst.Pkts[i])
 		case o.peer == nil:
 			t.push(out, j)
 		default:
@@ -251,7 +254,7 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 		}
 	}
 	if n == 0 {
-		in.drops[packet.NoOutput].Add(1)
+		t.drop(in, packet.NoOutput, &t.burst.Pkts[i])
 	}
 }
 
@@ -265,7 +268,7 @@ func (t *thread) patch(i int, o *txPort, depth int) {
 	p := &t.burst.Pkts[i]
 	peer := t.w.ports[o.id].peer
 	if peer == nil || !peer.up || o.why == packet.PortDown {
-		o.lose(packet.PortDown, 1)
+		t.lose(o, packet.PortDown, p)
 		return
 	}
 	in := &t.tx[peer.id].tc.in
@@ -279,8 +282,11 @@ func (t *thread) patch(i int, o *txPort, depth int) {
 	in.Packets.Add(1)
 	in.Bytes.Add(uint64(p.Len))
 	t.stats.recirc.Add(1)
+	if t.obs != nil {
+		t.sawPatch(p, o.id, peer.id)
+	}
 	if depth+1 >= maxPatches {
-		in.drops[packet.PatchLoop].Add(1)
+		t.drop(in, packet.PatchLoop, p)
 		return
 	}
 	if pr.mode != modeWords {

@@ -30,13 +30,6 @@ type txPort struct {
 	list   [listCap]uint16
 }
 
-// lose counts n packets bound for the port as lost before they were on its
-// list.
-func (o *txPort) lose(r packet.DropReason, n uint64) {
-	o.c.copies.Add(n)
-	o.c.Drops[r].Add(n)
-}
-
 // push puts packet i on o's list, and sends the list if it has no room for a burst
 // any more. It sends last: whoever calls has counted the packet, so a fault
 // in sending must find it on the list.
@@ -79,7 +72,9 @@ func (t *thread) flushPort(o *txPort) {
 	o.n = 0
 	o.c.copies.Add(uint64(len(list)))
 	if o.q == nil {
-		o.c.Drops[o.why].Add(uint64(len(list)))
+		for _, i := range list {
+			t.discard(o, o.why, &t.burst.Pkts[i])
+		}
 		return
 	}
 	if t.longest > o.easy || t.flags != 0 && !o.all {
@@ -92,6 +87,9 @@ func (t *thread) flushPort(o *txPort) {
 
 // send hands packets to o's queue.
 func (t *thread) send(o *txPort, b *packet.Burst, list []uint16) {
+	if t.obs != nil {
+		t.sawSent(o, b, list)
+	}
 	if o.lock != nil {
 		o.lock.lock()
 		t.locked = o.lock

@@ -39,7 +39,7 @@ type txLock struct {
 }
 
 func newPort(b *Bridge, name string, id uint16, c PortConfig) *Port {
-	return &Port{br: b, d: b.d, name: name, id: id, cfg: c.clone()}
+	return &Port{br: b, d: b.d, name: name, id: id, cfg: c.clone(), counters: portCounters{port: id}}
 }
 
 func (c PortConfig) clone() PortConfig {

@@ -26,5 +26,5 @@ type rxq struct {
 }
 
 func newRxq(p *Port, q netdev.RxQueue, i int) *rxq {
-	return &rxq{q: q, id: p.id, port: p, index: i}
+	return &rxq{q: q, id: p.id, port: p, index: i, in: inCounters{port: p.id}}
 }

@@ -55,7 +55,7 @@ func (t *thread) settleAll() {
 
 // refused is what becomes of a burst that comes in by a port that takes nothing.
 func (t *thread) refused(n int, in *inCounters, why packet.DropReason) {
-	in.drops[why].Add(uint64(n))
+	t.dropBurst(in, why, n)
 	var bytes uint64
 	for i := range n {
 		bytes += uint64(t.burst.Pkts[i].Len)

@@ -33,12 +33,15 @@ type thread struct {
 	callMu sync.Mutex
 	call   atomic.Pointer[call]
 
+	observed atomic.Pointer[observers]
+
 	_      [64]byte
 	loops  atomic.Uint64 // quiescent points passed
 	asleep atomic.Bool   // holds nothing of any snapshot
 	_      [64]byte
 
 	w      *work
+	obs    *observers // what observed says; nil: none
 	burst  *packet.Burst
 	cache  *cache
 	tx     []*txPort // of w
@@ -65,6 +68,8 @@ type thread struct {
 	pr  []portRun // by port id
 	ex  execution
 	now uint64 // cycle count of this iteration
+
+	explaining explaining
 
 	seg     tso.Segmenter
 	scratch *packet.Burst // segments on their way
@@ -149,6 +154,9 @@ func (t *thread) iterate() {
 	t.loops.Store(t.loops.Load() + 1)
 	if w := t.work.Load(); w != t.w {
 		t.reload(w)
+	}
+	if o := t.observed.Load(); o != t.obs {
+		t.obs = o
 	}
 	t.round++
 	start := t.last

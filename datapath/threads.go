@@ -73,6 +73,9 @@ func (d *Datapath) SetThreads(c ThreadConfig) error {
 	}
 	d.moveInboxes(old, next)
 	d.threads, d.cfg, d.replan = next, c, true
+	if err := d.observe(); err != nil {
+		d.log.Error("captures see nothing of a new poll thread", "err", err)
+	}
 	d.pause(false)
 	d.stopThreads(old)
 	return nil
