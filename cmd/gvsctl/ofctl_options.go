@@ -134,6 +134,8 @@ func readFlowOptions(given []string) (flowOptions, error) {
 			o.openflow, err = readProtocols(value)
 		case "flow-format":
 			err = checkFlowFormat(value)
+		case "format":
+			o.json = value == "json"
 		case "timeout":
 			o.timeout, err = readTimeout(value)
 		case "help":

@@ -168,6 +168,12 @@ func (p *program) own(ctx context.Context, c *cli.Context, s *settings, line par
 	case isFlowCommand(name) && name != "dump-ports":
 		return true, p.ownFlow(ctx, s, line)
 	case isRuntime(name):
+		for _, o := range line.locals {
+			if name != "dump-ports" || o.Name != "--names" {
+				return true, fmt.Errorf("'%s' command has no '%s' option", name, o.Name)
+			}
+			args = append([]string{"--names"}, args...)
+		}
 		if status := p.runtime(ctx, "gvswitchd", control.Socket(s.runDir), s.vsctl.Style.Format == "json", name, args); status != 0 {
 			return true, &exitError{status: status}
 		}
@@ -193,7 +199,7 @@ func (p *program) ownFlow(ctx context.Context, s *settings, line parsed) error {
 		}
 		given = append(given, word)
 	}
-	after, operands, err := permute(line.rest[1:], commonFlowOptions)
+	after, operands, err := permute(line.rest[1:], append(slices.Clone(commonFlowOptions), option{name: "format", short: 'f', arg: needsArg}))
 	if err != nil {
 		return err
 	}
@@ -201,7 +207,7 @@ func (p *program) ownFlow(ctx context.Context, s *settings, line parsed) error {
 	if err != nil {
 		return err
 	}
-	opt.json = s.vsctl.Style.Format == "json"
+	opt.json = opt.json || s.vsctl.Style.Format == "json"
 	status := p.flow(ctx, opt, line.rest[0], operands, func() (string, error) { return control.Socket(s.runDir), nil })
 	if status != 0 {
 		return &exitError{status: status}

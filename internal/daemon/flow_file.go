@@ -18,8 +18,12 @@ import (
 	"github.com/gvswitch/gvswitch/pipeline/rules"
 )
 
-// saveDelay is how long after the first of some changes a flow file is written.
-const saveDelay = 200 * time.Millisecond
+const (
+	// saveDelay is how long after the first of some changes a flow file is written.
+	saveDelay = 200 * time.Millisecond
+	// saveAgain is how long after a failure it is tried again.
+	saveAgain = 10 * time.Second
+)
 
 // flowFiles keeps the flows of bridges in files, Bridge.other_config:flow-file: they are loaded when the bridge is made, and written after changes by
 // commands, whole and under another name first, so that a file is always either the old or the new one.
@@ -36,12 +40,13 @@ type flowFiles struct {
 
 // flowFile is one of them.
 type flowFile struct {
-	bridge  *datapath.Bridge
-	name    string // of the bridge
-	path    string
-	timer   *time.Timer // nil: nothing to be written
-	failed  bool
-	writing sync.Mutex
+	bridge *datapath.Bridge
+	name   string // of the bridge
+	path   string
+	dirty  bool // it is to be written, and will be; flowFiles.mu is held
+
+	writing sync.Mutex // held while it is written
+	failed  bool       // last time; writing is held
 }
 
 // Attach implements reconcile.FlowFiles.
@@ -136,15 +141,14 @@ func withPlace(place string, err error) error {
 	return fmt.Errorf("%s%w", place, plain(err))
 }
 
-// Detach implements reconcile.FlowFiles: what is not written yet is.
+// Detach implements reconcile.FlowFiles: what is not written yet is, before it returns.
 func (f *flowFiles) Detach(b *datapath.Bridge) {
 	f.mu.Lock()
 	file := f.files[b]
 	delete(f.files, b)
-	pending := file != nil && file.timer != nil && file.timer.Stop()
 	f.mu.Unlock()
-	if pending {
-		f.write(file)
+	if file != nil {
+		f.flush(file)
 	}
 }
 
@@ -152,30 +156,45 @@ func (f *flowFiles) Detach(b *datapath.Bridge) {
 func (f *flowFiles) Changed(b *datapath.Bridge) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	file := f.files[b]
-	if file == nil || file.timer != nil {
-		return
+	if file := f.files[b]; file != nil {
+		f.schedule(file, saveDelay)
 	}
-	file.timer = time.AfterFunc(saveDelay, func() {
-		f.mu.Lock()
-		file.timer = nil
-		f.mu.Unlock()
-		f.write(file)
-	})
 }
 
-// write replaces a file. What fails is logged, and tried again with the next change.
-func (f *flowFiles) write(file *flowFile) {
+// schedule has a file written after some time, if that is not on its way already. f.mu is held.
+func (f *flowFiles) schedule(file *flowFile, after time.Duration) {
+	if !file.dirty {
+		file.dirty = true
+		time.AfterFunc(after, func() { f.flush(file) })
+	}
+}
+
+// flush writes a file if it is not as the flows are, and returns when it is written, by whomever. What fails is logged, and tried again later.
+func (f *flowFiles) flush(file *flowFile) {
 	file.writing.Lock()
 	defer file.writing.Unlock()
+	f.mu.Lock()
+	dirty := file.dirty
+	file.dirty = false
+	f.mu.Unlock()
+	if !dirty {
+		return
+	}
 	err := replaceFile(file.path, flowFileText(file.bridge.Tables()))
 	switch {
-	case err != nil:
+	case err != nil && !file.failed:
 		f.log.Error("flows not saved", "bridge", file.name, "file", file.path, "error", err)
-	case file.failed:
+	case err == nil && file.failed:
 		f.log.Info("flows saved again", "bridge", file.name, "file", file.path)
 	}
 	file.failed = err != nil
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.files[file.bridge] == file {
+			f.schedule(file, saveAgain)
+		}
+	}
 }
 
 // flowFileText is the content of a file: numbers for ports, since they stay when a port's name does not.
