@@ -16,7 +16,7 @@ import (
 // This is a statement of policy. Do not change it to make a build pass.
 const floors = `
 # The ground: mechanisms that know nothing of switching.
-NONE < internal/version, internal/unixsock, internal/mem, internal/hdr, internal/cpu, internal/checksum;
+NONE < internal/version, internal/unixsock, internal/mem, internal/hdr, internal/cpu, internal/checksum, internal/lacp;
 internal/unixsock < internal/jsonrpc;
 
 # Packets and rings as plain memory. The other sides of rings and sessions are for
@@ -45,7 +45,7 @@ netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virti
 # A veth port is an afpacket port on a pair that it makes.
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio < netdev/afpacket < netdev/veth;
 netdev, netdev/link, netdev/opt, netdev/rawio < netdev/dummy;
-netdev, tso, conntrack, pipeline/xlate, datapath/megaflow, internal/cpu < datapath;
+netdev, tso, conntrack, pipeline/xlate, datapath/megaflow, internal/cpu, internal/lacp < datapath;
 datapath, netdev/dummy < datapath/flowtest;
 
 # Configuration and control know nothing of packets.
