@@ -6,7 +6,10 @@ import "github.com/gvswitch/gvswitch/pipeline/rules"
 // addresses in its notes led to.
 const macTag uint64 = 1 << 56
 
-var _ = [1]struct{}{}[macTag&^rules.FreeTags]
+// portTag says that it depends on ports and settings, as all do.
+const portTag uint64 = 1 << 57
+
+var _ = [1]struct{}{}[(macTag|portTag)&^rules.FreeTags]
 
 const (
 	epochLog = 256 // epochs of which a thread knows what changed

@@ -108,7 +108,7 @@ func (f *flows) freeRec(n uint32) {
 
 // set makes the record say what a translation says.
 func (f *flows) set(r *rec, prog int32, tags uint64, epoch uint32) {
-	r.prog, r.tags, r.epoch = prog, tags, epoch
+	r.prog, r.tags, r.epoch = prog, tags|portTag, epoch
 	r.notes = [maxNotes]macNote{}
 	r.flood = false
 	for i := range f.notes.n {

@@ -106,13 +106,15 @@ func (d *Datapath) Synchronize() {
 	d.synchronize()
 }
 
+// Two iterations have to begin: at the beginning of the first one, a thread may still be telling rules what the
+// old snapshot's queues counted.
 func (d *Datapath) synchronize() {
 	seen := make([]uint64, len(d.threads))
 	for i, t := range d.threads {
 		seen[i] = t.loops.Load()
 	}
 	for i, t := range d.threads {
-		for k := 0; t.loops.Load() == seen[i] && !t.asleep.Load(); k++ {
+		for k := 0; t.loops.Load()-seen[i] < 2 && !t.asleep.Load(); k++ {
 			if k < 20 {
 				runtime.Gosched()
 			} else {

@@ -161,6 +161,8 @@ func (s *sleeper) add(fd int) bool {
 func (t *thread) wait() {
 	s := &t.sleep
 	t.stats.since.Store(cpu.Cycles())
+	t.settleAll()
+	t.settled = true
 	t.asleep.Store(true)
 	for t.mayWait() {
 		n, err := unix.EpollWait(s.epfd, s.events[:], -1)
@@ -197,6 +199,8 @@ func (t *thread) restTimed(got int) {
 		return
 	}
 	t.stats.since.Store(cpu.Cycles())
+	t.settleAll()
+	t.settled = true
 	t.asleep.Store(true)
 	if t.mayWait() {
 		ts := unix.NsecToTimespec(int64(s.step))

@@ -63,11 +63,12 @@ type thread struct {
 	dec      decision
 
 	// Flows.
-	fl  *flows
-	ep  epochs
-	pr  []portRun // by port id
-	ex  execution
-	now uint64 // cycle count of this iteration
+	fl      *flows
+	settled bool // all is told to the rules, and somebody else may have the queues
+	ep      epochs
+	pr      []portRun // by port id
+	ex      execution
+	now     uint64 // cycle count of this iteration
 
 	explaining explaining
 
@@ -155,6 +156,7 @@ func (t *thread) iterate() {
 	if w := t.work.Load(); w != t.w {
 		t.reload(w)
 	}
+	t.settled = false
 	if o := t.observed.Load(); o != t.obs {
 		t.obs = o
 	}
@@ -219,7 +221,9 @@ func (t *thread) tick(now uint64) {
 // sleep, this one or the one that had them before, are disarmed; those that
 // are no longer there must not be touched any more.
 func (t *thread) reload(w *work) {
-	t.settleAll()
+	if !t.settled { // the old queues are still this thread's: see synchronize
+		t.settleAll()
+	}
 	t.gone(w)
 	t.w = w
 	t.tx = w.tx
