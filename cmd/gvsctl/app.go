@@ -154,6 +154,7 @@ func (p *program) commands(act func(*cli.Context) error) []*cli.Command {
 			add(flowGroup, c.name, c.args, c.usage, nil)
 		}
 	}
+	add(flowGroup, "explain", "BRIDGE [FLOW] [--count=N]", "follow packets as they are forwarded, and print each step, lookup, action and reason", nil)
 	for _, c := range runtimeCommands {
 		add(runtimeGroup, c.name, c.args, c.usage, nil)
 	}

@@ -167,6 +167,8 @@ func (p *program) own(ctx context.Context, c *cli.Context, s *settings, line par
 		return true, p.commandHelp(c, name)
 	case isFlowCommand(name) && name != "dump-ports":
 		return true, p.ownFlow(ctx, s, line)
+	case name == "explain":
+		return true, p.explain(ctx, s, line)
 	case isRuntime(name):
 		for _, o := range line.locals {
 			if name != "dump-ports" || o.Name != "--names" {
