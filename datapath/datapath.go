@@ -101,6 +101,7 @@ func (d *Datapath) AddBridge(name string, c BridgeConfig) (*Bridge, error) {
 	d.limitMemory(c.tableSize())
 	b := &Bridge{d: d, name: name, cfg: c, table: newMACTable(c.tableSize(), &d.loss), id: d.freeBridgeID(), tables: tables}
 	d.bridges[name] = b
+	d.limitMemory(0) // with its flows
 	return b, nil
 }
 

@@ -129,6 +129,10 @@ func (t *thread) run(started chan<- error) {
 	for !t.stopping.Load() {
 		t.iterate()
 	}
+	if w := t.work.Load(); w != t.w { // it slept; its queues may be somebody else's
+		t.reload(w)
+	}
+	t.settled = false
 	t.fl.pass.asked.Add(1) // the last account
 	for !t.resting() {
 		t.passSlice(0)
