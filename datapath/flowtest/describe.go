@@ -10,8 +10,8 @@ import (
 	"github.com/gvswitch/gvswitch/packet"
 )
 
-// describe is what a person writes to expect got, given that f was sent.
-func (f Frame) describe(got []byte) string {
+// Describe is what a person writes to expect got, given that f was sent.
+func (f Frame) Describe(got []byte) string {
 	if bytes.Equal(got, f.Bytes) {
 		return "same"
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/gvswitch/gvswitch/internal/hdr"
 )
 
-// parseFrame reads a FRAME.
-func parseFrame(text string) (Frame, error) {
+// ParseFrame reads a FRAME (see the package comment).
+func ParseFrame(text string) (Frame, error) {
 	b, err := compose(text)
 	if err != nil {
 		return Frame{}, fmt.Errorf("frame %q: %w", text, err)

@@ -46,7 +46,7 @@ func (p *parser) statement(l logical, word, rest string) error {
 			break
 		}
 		var f Frame
-		f, err = parseFrame(frame)
+		f, err = ParseFrame(frame)
 		s.Frames = []Frame{f}
 	case "flows":
 		s.Kind, s.Filter = KindFlows, rest
@@ -180,7 +180,7 @@ func (p *parser) indented(l logical, text, word, rest string) error {
 	case s.Kind == KindCommand && s.Refused && word == "because":
 		s.Because = rest
 	case s.Kind == KindSend && word == "+":
-		f, err := parseFrame(rest)
+		f, err := ParseFrame(rest)
 		if err != nil {
 			return err
 		}

@@ -177,7 +177,7 @@ func (r *run) send(s *Step) error {
 	}
 	for at, frames := range got {
 		for _, f := range frames {
-			r.differ(s.Line, "port "+at.String(), "nothing more", s.Frames[0].describe(f))
+			r.differ(s.Line, "port "+at.String(), "nothing more", s.Frames[0].Describe(f))
 		}
 	}
 	if len(r.r.Differences) == before {
@@ -211,7 +211,7 @@ func (r *run) frame(s *Step, e *Expect, got map[PortRef][][]byte) {
 	for _, at := range e.Ports {
 		if f := got[at]; len(f) > 0 {
 			r.differ(e.Line, "frame at port "+at.String(), e.Text+"\n           hex "+hex.EncodeToString(e.Bytes),
-				s.Frames[0].describe(f[0])+"\n           hex "+hex.EncodeToString(f[0]))
+				s.Frames[0].Describe(f[0])+"\n           hex "+hex.EncodeToString(f[0]))
 			got[at] = f[1:]
 			return
 		}
@@ -267,9 +267,9 @@ func describeAll(s *Step, got map[PortRef][][]byte) []string {
 	var all []string
 	for _, at := range ports {
 		for _, f := range got[at] {
-			text := s.Frames[0].describe(f)
+			text := s.Frames[0].Describe(f)
 			for i := 1; i < len(s.Frames); i++ {
-				if t := s.Frames[i].describe(f); len(t) < len(text) {
+				if t := s.Frames[i].Describe(f); len(t) < len(text) {
 					text = fmt.Sprintf("#%d %s", i+1, t)
 				}
 			}

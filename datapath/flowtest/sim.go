@@ -287,6 +287,9 @@ func (s *Sim) Flush(bridge string) error {
 	return nil
 }
 
+// Forget has the switch forget what it decided about packets before.
+func (s *Sim) Forget() { s.dp.PurgeMegaflows() }
+
 // Wait implements Switch: the switch's clock is moved.
 func (s *Sim) Wait(seconds int) error {
 	s.dp.SyncFlowStats()

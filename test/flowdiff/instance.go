@@ -149,11 +149,11 @@ func (o *instance) call(method string, args ...string) (string, error) {
 // (lib/unixctl.c, run_connection).
 const perRound = 10
 
-// settle returns when what was injected has been handled: each round of the main loop handles the
-// packets, then answers commands.
-func (o *instance) settle() error {
+// settle returns when the main loop has run so many rounds: in each, every port's next packet is handled, then
+// commands are answered.
+func (o *instance) settle(rounds int) error {
 	var all []byte
-	for range perRound + 1 {
+	for range perRound*rounds + 1 {
 		r, err := o.request("version", nil)
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func (o *instance) settle() error {
 	if _, err := o.conn.Write(all); err != nil {
 		return err
 	}
-	for range perRound + 1 {
+	for range perRound*rounds + 1 {
 		if _, err := o.reply("version", nil); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package flowdiff
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -187,10 +186,14 @@ func (o *OVS) ofctl(input, verb, bridge string, args ...string) (string, error) 
 	if verb == "mod-flows" { // adds what it does not find only in OpenFlow 1.0, ovs-ofctl's own choice
 		return o.command(input, "ovs-ofctl", plain...)
 	}
-	out, err := o.command(input, "ovs-ofctl", append([]string{"--timeout=10", "-O", versions}, rest...)...)
-	if err != nil && strings.Contains(err.Error(), "usable flow formats") {
-		// It settles for the latest version, even where only the first one can say it.
-		out, err = o.command(input, "ovs-ofctl", plain...)
+	var out string
+	var err error
+	// It settles for the latest version that both know, even where only an earlier one can say it.
+	for _, v := range []string{versions, "OpenFlow14", "OpenFlow13", "OpenFlow10"} {
+		out, err = o.command(input, "ovs-ofctl", append([]string{"--timeout=10", "-O", v}, rest...)...)
+		if err == nil || !strings.Contains(err.Error(), "usable flow formats") && !strings.Contains(err.Error(), "usable formats") {
+			break
+		}
 	}
 	return out, err
 }
@@ -215,7 +218,7 @@ func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
 			n, _ := strconv.Atoi(f[0])
 			o.changed = true
 			if _, err = o.call("netdev-dummy/set-admin-state", flowtest.PortName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1]); err == nil {
-				err = errors.Join(o.settle(), o.settle(), o.settle()) // ports are looked at once a round
+				err = o.settle(3) // ports are looked at once a round
 			}
 		case c.Name == "mod-port":
 			o.changed = true
@@ -264,9 +267,14 @@ func (o *OVS) inject(at flowtest.PortRef, frames []flowtest.Frame) (map[flowtest
 	if _, err := o.call("netdev-dummy/receive", args...); err != nil {
 		return nil, err
 	}
-	if err := o.settle(); err != nil {
+	if err := o.settle(len(frames) + 1); err != nil {
 		return nil, err
 	}
+	return o.sent()
+}
+
+// sent is what was sent since it was last asked.
+func (o *OVS) sent() (map[flowtest.PortRef][][]byte, error) {
 	got := map[flowtest.PortRef][][]byte{}
 	for r, p := range o.pcaps {
 		f, err := p.read()
