@@ -17,6 +17,8 @@ type Bridge struct {
 	table *macTable
 	gone  bool
 
+	mirrors []mirror
+
 	id     uint16 // its number in the datapath
 	tables *rules.Tables
 }
@@ -54,6 +56,11 @@ func (c *BridgeConfig) check(name string) error {
 	if c.MACTableSize < 0 || c.MACTableSize > MaxMACTableSize {
 		return fmt.Errorf("bridge %q: MAC table size %d: not in 1..%d", name, c.MACTableSize, MaxMACTableSize)
 	}
+	for _, v := range c.FloodVLANs {
+		if v < 0 || v > 4095 {
+			return fmt.Errorf("bridge %q: flood VLANs: %d is not a VLAN (0..4095)", name, v)
+		}
+	}
 	if c.MACAging < 0 || c.MACAging != 0 && c.MACAging.Seconds() < 1 || c.MACAging.Hours() > 24*365 {
 		return fmt.Errorf("bridge %q: MAC aging time %v: not in 1 s .. 1 year", name, c.MACAging)
 	}
@@ -84,8 +91,15 @@ func (b *Bridge) Configure(c BridgeConfig) error {
 		}
 		b.table = table
 	}
+	flush := !slices.Equal(b.cfg.FloodVLANs, c.FloodVLANs)
 	b.cfg = c
+	b.cfg.FloodVLANs = slices.Clone(c.FloodVLANs)
 	d.apply()
+	if flush {
+		for _, p := range b.ports {
+			p.flushMACs()
+		}
+	}
 	return nil
 }
 

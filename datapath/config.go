@@ -62,6 +62,7 @@ type BridgeConfig struct {
 	MACAging     time.Duration // 0: DefaultMACAging
 	ForwardBPDU  bool          // forward reserved multicast addresses
 	FailMode     FailMode      // what flows the bridge begins with
+	FloodVLANs   []int         // VLANs in which nothing is learned and all is flooded
 }
 
 // FailMode is what a bridge does when nobody tells it anything (the column fail_mode).
@@ -92,6 +93,10 @@ const (
 	// VLANNativeUntagged is VLANNativeTagged, and frames of that VLAN
 	// leave without a tag.
 	VLANNativeUntagged
+	// VLANDot1qTunnel carries the frames of a customer in VLAN Tag: a frame that comes gets a tag
+	// around those that it has, of EtherType QinQType, and loses it when it leaves by such a port. CVLANs are the
+	// customer's VLANs that pass, all if it is empty; frames without a tag are VLAN 0.
+	VLANDot1qTunnel
 )
 
 // PriorityTags says when a frame that belongs to no VLAN at an output keeps an
@@ -114,12 +119,15 @@ const LocalOFPort = 65534
 type PortConfig struct {
 	OFPort       uint16 // 0: choose one
 	VLANMode     VLANMode
-	Tag          int   // VLAN 0..4095, -1: none
-	Trunks       []int // VLANs, none: all
+	Tag          int    // VLAN 0..4095, -1: none
+	Trunks       []int  // VLANs, none: all
+	CVLANs       []int  // with VLANDot1qTunnel
+	QinQType     uint16 // with VLANDot1qTunnel: 0x88a8 or 0x8100, 0: 0x88a8
 	PriorityTags PriorityTags
 	AdminUp      bool
 	Peer         string      // name of the patch port at the other end; the port then takes no device
 	Affinity     map[int]int // rx queue -> core
 	NoFlood      bool        // is left out of floods
 	Protected    bool        // exchanges nothing with other protected ports
+	Police       Policing
 }

@@ -11,6 +11,8 @@ type decision struct {
 	vid    uint16 // VLAN that it belongs to in the bridge
 	tci    uint16 // of its tag
 	tagged bool   // it has a tag (802.1Q or 802.1ad), perhaps for priority only
+
+	customer
 }
 
 // EtherTypes of tags, as they are in the low half of the second word: last byte
@@ -57,6 +59,9 @@ func (t *thread) decide(v *portView, p *packet.Packet) action {
 	dst, src := w0&macMask, w0>>48|w1<<16&macMask
 	if isReserved(dst) && !v.br.bpdu {
 		return drop(packet.ReservedMAC)
+	}
+	if v.br.noLearn != nil && v.br.noLearn.has(d.vid) {
+		return opFlood << 28
 	}
 	sec := uint32(t.ms / 1000)
 	if src&1 == 0 && src != 0 {

@@ -65,7 +65,7 @@ func (t *thread) specialise(v *portView, pr *portRun) {
 	version := tables.Version()
 	k := &t.fl.one[0]
 	*k = flow.Key{}
-	if !c.NoWords && !v.of.NoRecv && t.onlyNormal(tables, version, k, v) {
+	if !c.NoWords && !v.of.NoRecv && !v.br.long && t.onlyNormal(tables, version, k, v) {
 		pr.mode = modeWords
 	} else {
 		*k = flow.Key{}

@@ -22,6 +22,11 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 	if pr.epoch != t.ep.now || v.br.tables.Version() != pr.br.seen {
 		t.renew(v, in, n)
 	}
+	if v.police != nil && t.cur >= 0 { // what control code makes is not policed
+		if n = t.police(v, n, in); n == 0 {
+			return
+		}
+	}
 	shortest := t.survey(t.burst.Pkts[:n], uint32(v.id))
 	switch {
 	case pr.mode == modeFlows:

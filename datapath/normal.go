@@ -33,7 +33,7 @@ func (b *bridgeRun) Port(of uint32) (xlate.Port, bool) {
 	}
 	p := xlate.Port{
 		ID: uint32(v.id), OF: of, Name: v.port.name, Up: v.ready,
-		NoFwd: v.of.NoFwd, NoFlood: v.noFlood, NoRecv: v.of.NoRecv,
+		NoFwd: v.of.NoFwd, NoFlood: v.noFlood, NoRecv: v.of.NoRecv, Reserved: v.mirrorOut,
 	}
 	if v.peer != nil {
 		p.Peer, p.PeerOF = b.run(v.peer.br), uint32(v.peer.ofPort)
@@ -98,8 +98,7 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 	q.Mask[flow.WordSrc] |= macBits
 	q.Mask[flow.WordVLAN] |= vidBits
 	var d decision
-	tag := k[flow.WordVLAN] >> 32
-	d.tagged, d.tci = tag>>16 != 0, uint16(tag)
+	d.tag(k)
 	if !v.admits(&d) {
 		q.Why = packet.VLANNotAllowed
 		if q.Note {
@@ -115,11 +114,12 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 		}
 		return
 	}
-	if src&1 == 0 && src != 0 {
+	flood := b.v.noLearn != nil && b.v.noLearn.has(d.vid)
+	if src&1 == 0 && src != 0 && !flood {
 		b.learn(macKey(src, d.vid), v, q.Learn)
 	}
 	out := (*portView)(nil)
-	if dst&1 == 0 {
+	if dst&1 == 0 && !flood {
 		key := macKey(dst, d.vid)
 		to := b.v.table.lookup(key)
 		n := macNote{key: key, port: noPort, bridge: b.v.id}
@@ -138,13 +138,16 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 	case out == nil:
 		if q.Note {
 			q.Text = "no learned MAC for destination, flooding"
-			if dst&1 != 0 {
+			switch {
+			case flood:
+				q.Text = "nothing is learned in this VLAN, flooding"
+			case dst&1 != 0:
 				q.Text = "multicast or broadcast, flooding"
 			}
 		}
 		for _, id := range b.v.flood {
-			if o := t.w.ports[id]; o != v && o.carries(d.vid) && !(v.protected && o.protected) {
-				q.Outs = append(q.Outs, v.leave(o, &d, q))
+			if o := t.w.ports[id]; o != v && o.reaches(&d, q.Mask) && !(v.protected && o.protected) {
+				q.Outs = append(q.Outs, v.leave(o, &d, q.Key, q.Mask))
 			}
 		}
 		q.Why = packet.NoOutput
@@ -154,11 +157,13 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 		q.Why = packet.Protected
 	case out.of.NoFwd:
 		q.Why = packet.PortNoForward
+	case out.mirrorOut:
+		q.Why = packet.MirrorOutput
 	default:
 		if q.Note {
 			q.Text = "forwarding to learned port"
 		}
-		q.Outs = append(q.Outs, v.leave(out, &d, q))
+		q.Outs = append(q.Outs, v.leave(out, &d, q.Key, q.Mask))
 	}
 }
 
@@ -184,20 +189,23 @@ func (b *bridgeRun) learn(key uint64, v *portView, really bool) {
 }
 
 // leave is how the packet leaves by o.
-func (v *portView) leave(o *portView, d *decision, q *xlate.Normal) xlate.NormalOut {
-	w := q.Key[flow.WordVLAN]
+func (v *portView) leave(o *portView, d *decision, key, mask *flow.Key) xlate.NormalOut {
+	w := key[flow.WordVLAN]
 	a := o.encap(d)
 	if o.prio != PriorityNever {
-		q.Mask[flow.WordVLAN] |= tagBits
+		mask[flow.WordVLAN] |= tagBits
 	}
 	switch a.op() {
 	case opPush:
+		if d.outer {
+			return xlate.NormalOut{OF: uint32(o.ofPort), VLAN: (uint64(v.qinq)<<16 | uint64(a.arg())) << 32, Pushed: true}
+		}
 		w = (0x8100<<16|uint64(a.arg()))<<32 | w>>32
 	case opSetVID:
-		q.Mask[flow.WordVLAN] |= tagBits
+		mask[flow.WordVLAN] |= tagBits
 		w = w&^(0xfff<<32) | uint64(a.arg())<<32
 	case opPop:
-		q.Mask[flow.WordVLAN] = ^uint64(0)
+		mask[flow.WordVLAN] = ^uint64(0)
 		w <<= 32
 	}
 	return xlate.NormalOut{OF: uint32(o.ofPort), VLAN: w}

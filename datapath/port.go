@@ -21,6 +21,8 @@ type Port struct {
 	of   OFConfig
 	gone bool
 
+	police *policer // nil: it may receive as much as it can
+
 	dev      netdev.Device
 	faulted  bool           // stopped by the datapath: its queues are not used
 	fault    string         // why
@@ -39,11 +41,15 @@ type txLock struct {
 }
 
 func newPort(b *Bridge, name string, id uint16, c PortConfig) *Port {
-	return &Port{br: b, d: b.d, name: name, id: id, cfg: c.clone(), counters: portCounters{port: id}}
+	return &Port{
+		br: b, d: b.d, name: name, id: id, cfg: c.clone(), counters: portCounters{port: id},
+		police: newPolicer(c.Police, b.d.clock.now()),
+	}
 }
 
 func (c PortConfig) clone() PortConfig {
 	c.Trunks = slices.Clone(c.Trunks)
+	c.CVLANs = slices.Clone(c.CVLANs)
 	c.Affinity = maps.Clone(c.Affinity)
 	return c
 }
@@ -57,7 +63,18 @@ func (c *PortConfig) check(name string) error {
 			return fmt.Errorf("port %q: trunks: %d is not a VLAN (0..4095)", name, v)
 		}
 	}
-	if c.VLANMode > VLANNativeUntagged {
+	for _, v := range c.CVLANs {
+		if v < 0 || v > 4095 {
+			return fmt.Errorf("port %q: cvlans: %d is not a VLAN (0..4095)", name, v)
+		}
+	}
+	if c.QinQType != 0 && c.QinQType != qinq && c.QinQType != 0x8100 {
+		return fmt.Errorf("port %q: EtherType %#x: neither 802.1ad nor 802.1Q", name, c.QinQType)
+	}
+	if err := c.Police.check(); err != nil {
+		return fmt.Errorf("port %q: %w", name, err)
+	}
+	if c.VLANMode > VLANDot1qTunnel {
 		return fmt.Errorf("port %q: VLAN mode %d is unknown", name, c.VLANMode)
 	}
 	if c.PriorityTags > PriorityAlways {
@@ -152,6 +169,9 @@ func (p *Port) Configure(c PortConfig) error {
 		return fmt.Errorf("port %q: port number %d is taken by %q", p.name, c.OFPort, q.name)
 	}
 	old, peer := p.cfg, d.peerOf(p)
+	if old.Police != c.Police {
+		p.police = newPolicer(c.Police, d.clock.now())
+	}
 	p.cfg = c.clone()
 	d.replan = d.replan || !maps.Equal(old.Affinity, c.Affinity)
 	d.apply()

@@ -18,6 +18,7 @@ type program struct {
 	groups  []*rules.Group
 	buckets []*rules.Bucket
 	meters  []*rules.Meter
+	mirrors []*xlate.MirrorStats
 	hash    uint64
 	next    int32             // with the same place in programs.heads, 0: none
 	refs    int32             // megaflows and ports
@@ -36,6 +37,9 @@ func (p *program) count(packets, bytes uint64, now int64) {
 	}
 	for _, b := range p.buckets {
 		b.Add(packets, bytes)
+	}
+	for _, m := range p.mirrors {
+		m.Add(packets, bytes)
 	}
 }
 
@@ -114,6 +118,7 @@ func (s *programs) insert(r *xlate.Result, h uint64) int32 {
 	p.groups = append(p.groups[:0], r.Groups...)
 	p.buckets = append(p.buckets[:0], r.Buckets...)
 	p.meters = append(p.meters[:0], r.Meters...)
+	p.mirrors = append(p.mirrors[:0], r.Mirrors...)
 	p.hash, p.refs, p.learns = h, 1, r.Learns
 	p.only, p.drop = -1, packet.DropNone
 	switch {
@@ -161,13 +166,15 @@ func (s *programs) release(n int32) {
 	clear(p.groups)
 	clear(p.buckets)
 	clear(p.meters)
+	clear(p.mirrors)
 	s.free = append(s.free, n)
 }
 
 // is tells whether the program is that of a translation.
 func (p *program) is(r *xlate.Result) bool {
 	return p.learns == r.Learns && slices.Equal(p.acts, r.Actions) && slices.Equal(p.rules, r.Rules) &&
-		slices.Equal(p.groups, r.Groups) && slices.Equal(p.buckets, r.Buckets) && slices.Equal(p.meters, r.Meters)
+		slices.Equal(p.groups, r.Groups) && slices.Equal(p.buckets, r.Buckets) && slices.Equal(p.meters, r.Meters) &&
+		slices.Equal(p.mirrors, r.Mirrors)
 }
 
 func mix(h, v uint64) uint64 {

@@ -12,6 +12,10 @@ type bridgeView struct {
 	table *macTable
 	flood []uint16 // ids of the ports that a flood reaches
 	bpdu  bool     // forward reserved multicast
+	long  bool     // NORMAL depends on more than the first 16 bytes, or does more than send
+
+	noLearn *vlanSet // VLANs in which nothing is learned; nil: none
+	mirrors []mirrorView
 
 	id      uint16
 	name    string
@@ -24,7 +28,7 @@ type bridgeView struct {
 // is a new view in a new snapshot.
 type portView struct {
 	br        *bridgeView
-	trunks    *vlanSet // nil: all VLANs
+	trunks    *vlanSet // nil: all VLANs; of a tunnel port, those of the customer
 	peer      *portView
 	faulter   netdev.Faulter // nil if the device is none
 	port      *Port          // and dev: to tell control code
@@ -39,18 +43,25 @@ type portView struct {
 	of        OFConfig
 	noFlood   bool // by configuration or OpenFlow
 	ready     bool // it sends: up, with somewhere to send to
+	mirrorOut bool // reserved for what mirrors send
+	qinq      uint16
+	mirrorSrc uint32 // bit n: mirror n selects what comes in here
+	mirrorDst uint32 // and what leaves
+	police    *policer
 }
 
 // vlanSet is a set of VLANs.
 type vlanSet [64]uint64
 
-func (s *vlanSet) add(v uint16)    { s[v>>6&63] |= 1 << (v & 63) }
-func (s *vlanSet) remove(v uint16) { s[v>>6&63] &^= 1 << (v & 63) }
+func (s *vlanSet) add(v uint16)      { s[v>>6&63] |= 1 << (v & 63) }
+func (s *vlanSet) has(v uint16) bool { return s[v>>6&63]>>(v&63)&1 != 0 }
+func (s *vlanSet) remove(v uint16)   { s[v>>6&63] &^= 1 << (v & 63) }
 
 // vlans is a port's treatment of VLANs, ready to be used.
 type vlans struct {
 	mode   VLANMode
 	native uint16
+	qinq   uint16
 	all    bool
 	trunks vlanSet
 }
@@ -74,11 +85,21 @@ func (c *PortConfig) vlans() vlans {
 	if v.mode == VLANTrunk {
 		v.native = 0
 	}
-	if len(c.Trunks) > 0 {
+	list := c.Trunks
+	if v.mode == VLANDot1qTunnel {
+		list = c.CVLANs
+		if v.qinq = c.QinQType; v.qinq == 0 {
+			v.qinq = qinq
+		}
+	}
+	if len(list) > 0 {
 		v.all = false
-		for _, t := range c.Trunks {
+		for _, t := range list {
 			v.trunks.add(uint16(t))
 		}
+	}
+	if v.mode == VLANDot1qTunnel {
+		return v
 	}
 	if v.mode != VLANTrunk && v.native != 0 {
 		if v.all {
@@ -107,7 +128,8 @@ func (d *Datapath) views() []*portView {
 			p.br.table.setPorts(len(d.ports))
 			b = &bridgeView{
 				table: p.br.table, bpdu: p.br.cfg.ForwardBPDU, id: p.br.id, name: p.br.name,
-				tables: p.br.tables, byOF: map[uint32]*portView{},
+				tables: p.br.tables, byOF: map[uint32]*portView{}, noLearn: p.br.cfg.noLearn(),
+				long: len(p.br.mirrors) > 0,
 			}
 			bridges[p.br] = b
 		}
@@ -125,7 +147,10 @@ func (d *Datapath) views() []*portView {
 			ofPort:    p.cfg.OFPort,
 			of:        p.of,
 			noFlood:   p.cfg.NoFlood || p.of.NoFlood,
+			qinq:      v.qinq,
+			police:    p.police,
 		}
+		b.long = b.long || v.mode == VLANDot1qTunnel
 		b.byOF[uint32(w.ofPort)] = w
 		b.numbers = append(b.numbers, uint32(w.ofPort))
 		if !v.all {
@@ -133,6 +158,11 @@ func (d *Datapath) views() []*portView {
 		}
 		w.faulter, _ = p.dev.(netdev.Faulter)
 		ports[p.id] = w
+	}
+	for b, v := range bridges {
+		for i := range b.mirrors {
+			v.addMirror(i, &b.mirrors[i])
+		}
 	}
 	for _, p := range d.ports {
 		if p == nil || p.gone {
@@ -147,7 +177,7 @@ func (d *Datapath) views() []*portView {
 			ready = ready && len(p.txLocks) > 0
 		}
 		w.ready = ready
-		if ready && !w.noFlood && !w.of.NoFwd {
+		if ready && !w.noFlood && !w.of.NoFwd && !w.mirrorOut {
 			w.br.flood = append(w.br.flood, p.id)
 		}
 	}

@@ -20,6 +20,8 @@ func (v *portView) admits(d *decision) bool {
 	case VLANAccess:
 		d.vid = v.native
 		return vid == 0
+	case VLANDot1qTunnel:
+		return v.wrap(d)
 	case VLANNativeTagged, VLANNativeUntagged:
 		if vid == 0 {
 			d.vid = v.native
@@ -45,7 +47,7 @@ func (v *portView) encap(d *decision) action {
 		a |= viaPatch
 	}
 	vid := d.vid
-	if v.mode == VLANAccess || v.mode == VLANNativeUntagged && vid == v.native {
+	if v.mode == VLANAccess || v.mode == VLANDot1qTunnel || v.mode == VLANNativeUntagged && vid == v.native {
 		vid = 0
 	}
 	keep := vid != 0

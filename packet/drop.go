@@ -47,6 +47,8 @@ const (
 	ToController     // a rule sends it to a controller, and there is none
 	BadHeader        // an action edits a header that is not all there
 	MissRate         // the port causes more misses than are translated
+	MirrorOutput     // came in by, or is bound for, a port that is reserved for what mirrors send
+	Policing         // beyond the rate at which the port may receive (ingress_policing_rate)
 
 	TxRingFull     // receiver has no free buffer
 	TxTooLong      // longer than the receiver takes
@@ -100,6 +102,8 @@ var dropNames = [NumDropReasons]string{
 	ToController:     "to_controller",
 	BadHeader:        "bad_header",
 	MissRate:         "miss_rate",
+	MirrorOutput:     "mirror_output",
+	Policing:         "policing",
 
 	TxRingFull:     "tx_ring_full",
 	TxTooLong:      "tx_too_long",

@@ -15,13 +15,14 @@
 //
 // A case that names no port has ports 1 to 4. What may stand in it:
 //
-//	bridge NAME [mac-table-size=N] [forward-bpdu=true] [fail-mode=standalone]
+//	bridge NAME [mac-table-size=N] [forward-bpdu=true] [fail-mode=standalone] [flood-vlans=V,V]
 //	port N [tag=V] [trunks=V,V] [vlan_mode=M] [protected=true] [priority-tags=P] [link=false] [cvlans=..] [qinq-ethtype=..]
 //	port N peer=BRIDGE:N                       one end of a patch
 //	add-flow, mod-flows, del-flows, add-group, mod-group, del-groups, insert-buckets, remove-buckets,
 //	add-meter, mod-meter, del-meters TEXT      as ovs-ofctl takes it; --strict may come before it
 //	mod-port N up|down|no-flood|...            as ovs-ofctl
 //	link N up|down                             the port's carrier
+//	mirror NAME COLUMN=VALUE ...               a mirror, by the columns of ovs-vswitchd.conf.db(5); ports are numbers
 //	refuse COMMAND                             must fail; an indented line "because TEXT" is part of our error
 //	send [BRIDGE:]N FRAME                      and indented what is expected
 //	batch [BRIDGE:]N                           and indented: + FRAME for each frame of one burst, what is expected

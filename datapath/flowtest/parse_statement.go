@@ -10,7 +10,7 @@ import (
 // commands are those of ovs-ofctl that a case may use, and link.
 var commands = []string{
 	"add-flow", "mod-flows", "del-flows", "add-group", "mod-group", "del-groups", "insert-buckets", "remove-buckets",
-	"add-meter", "mod-meter", "del-meters", "mod-port", "link",
+	"add-meter", "mod-meter", "del-meters", "mod-port", "link", "mirror",
 }
 
 // statement reads one that is not indented.

@@ -32,6 +32,7 @@ type Sim struct {
 	dp      *datapath.Datapath
 	bridges map[string]*datapath.Bridge
 	ports   map[PortRef]*simPort
+	mirrors map[string][]datapath.MirrorConfig // of each bridge
 }
 
 type simPort struct {
@@ -58,6 +59,7 @@ func (s *Sim) Build(bridges []Bridge) error {
 	}
 	s.dp = datapath.New(datapath.Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	s.bridges, s.ports = map[string]*datapath.Bridge{}, map[PortRef]*simPort{}
+	s.mirrors = map[string][]datapath.MirrorConfig{}
 	if err := s.dp.SetFlowConfig(s.cfg.Flows); err != nil {
 		return err
 	}
@@ -99,6 +101,11 @@ func bridgeConfig(b Bridge) (datapath.BridgeConfig, error) {
 				return c, fmt.Errorf("%s=%s: not a number", k, v)
 			}
 			c.MACTableSize = n
+		case "flood-vlans":
+			var err error
+			if c.FloodVLANs, err = numbers(v); err != nil {
+				return c, fmt.Errorf("%s=%s: %w", k, v, err)
+			}
 		case "forward-bpdu":
 			c.ForwardBPDU = v == "true"
 		default:
@@ -110,7 +117,7 @@ func bridgeConfig(b Bridge) (datapath.BridgeConfig, error) {
 
 var vlanModes = map[string]datapath.VLANMode{
 	"access": datapath.VLANAccess, "trunk": datapath.VLANTrunk, "native-tagged": datapath.VLANNativeTagged,
-	"native-untagged": datapath.VLANNativeUntagged,
+	"native-untagged": datapath.VLANNativeUntagged, "dot1q-tunnel": datapath.VLANDot1qTunnel,
 }
 
 func (s *Sim) addPort(br *datapath.Bridge, bridge string, p Port) error {
@@ -123,11 +130,11 @@ func (s *Sim) addPort(br *datapath.Bridge, bridge string, p Port) error {
 		case "tag":
 			c.Tag, err = strconv.Atoi(v)
 		case "trunks":
-			for t := range strings.SplitSeq(v, ",") {
-				n, e := strconv.Atoi(t)
-				err = errors.Join(err, e)
-				c.Trunks = append(c.Trunks, n)
-			}
+			c.Trunks, err = numbers(v)
+		case "cvlans":
+			c.CVLANs, err = numbers(v)
+		case "qinq-ethtype":
+			c.QinQType = map[string]uint16{"802.1q": 0x8100, "802.1ad": 0x88a8}[v]
 		case "vlan_mode":
 			m, ok := vlanModes[v]
 			if !ok {

@@ -80,6 +80,8 @@ func (s *Sim) command(bridge string, c Command) error {
 		}
 		_, err = t.ApplyMeter(rules.MeterDelete, &ofp.MeterDef{ID: id}, s.dp.Now())
 		return err
+	case "mirror":
+		return s.mirror(bridge, c.Text)
 	case "mod-port", "link":
 		return s.portCommand(bridge, c)
 	}

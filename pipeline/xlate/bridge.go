@@ -17,6 +17,10 @@ type Bridge interface {
 	Ports() []uint32
 	// Normal answers q as the NORMAL action does. It gets and keeps nothing of q.
 	Normal(q *Normal)
+	// Mirrors tells whether the bridge has mirrors at all.
+	Mirrors() bool
+	// Mirror answers q; false: no mirror is left that wants the packet.
+	Mirror(q *Mirror) bool
 }
 
 // Port is a port of a bridge.
@@ -29,6 +33,8 @@ type Port struct {
 	// NoFwd, NoFlood and NoRecv are the port's OpenFlow configuration: it does not send, does
 	// not take part in FLOOD, drops what it receives.
 	NoFwd, NoFlood, NoRecv bool
+	// Reserved says that the port is a mirror's output: what comes in by it is dropped.
+	Reserved bool
 	// Peer is the bridge behind a patch port, PeerOF the number of the port there. nil: no patch.
 	Peer   Bridge
 	PeerOF uint32
@@ -56,4 +62,6 @@ type NormalOut struct {
 	// Pushed says that VLAN's outer tag comes on top of all that the packet has; otherwise its
 	// tags stand for the first two.
 	Pushed bool
+	// Max is how many bytes of the packet are sent at most, 0: all.
+	Max uint32
 }

@@ -38,6 +38,8 @@ func (b *testBridge) addPort(p Port) {
 func (b *testBridge) Name() string          { return b.name }
 func (b *testBridge) Tables() *rules.Tables { return b.tables }
 func (b *testBridge) Ports() []uint32       { return b.nums }
+func (b *testBridge) Mirrors() bool         { return false }
+func (b *testBridge) Mirror(*Mirror) bool   { return false }
 
 func (b *testBridge) Port(of uint32) (Port, bool) {
 	for i := range b.ports {

@@ -53,6 +53,8 @@ type cont struct {
 	set     int32
 	outs    int32
 	queue   uint64
+	mirrors bool
+	done    uint32 // mirrors that have the packet, see contPatch
 	kind    what
 	table   uint8
 	depth   uint8
@@ -78,8 +80,10 @@ type current struct {
 	bridge       Bridge
 	tables       *rules.Tables
 	version      uint64
-	stack, set   int32 // index of the last entry, -1: empty
-	outs         int32 // outputs so far in this bridge
+	stack, set   int32  // index of the last entry, -1: empty
+	outs         int32  // outputs so far in this bridge
+	mirrored     uint32 // bit n: the bridge's mirror n has the packet, or another with the same destination
+	mirrors      bool   // it has any
 	why          packet.DropReason
 	ended        bool // both ways from here on have been followed to their end
 	table        uint8
@@ -101,6 +105,7 @@ func (x *Xlate) push(kind what, save int32) int32 {
 	n.list = c.list[c.at:]
 	n.bridge, n.tables, n.version = c.bridge, c.tables, c.version
 	n.stack, n.set, n.outs = c.stack, c.set, c.outs
+	n.mirrors, n.done = c.mirrors, c.mirrored
 	n.table, n.depth, n.patches, n.level = c.table, c.depth, c.patches, c.level
 	n.group, n.lo, n.hi, n.end = nil, 0, 0, 0
 	c.cont = int32(x.nConts)

@@ -64,7 +64,10 @@ func (x *Xlate) send(of, maxLen uint32) {
 			c.why = packet.NoSuchPort
 			return
 		}
-		x.patch(&p)
+		x.mirror(of, true)
+		if !x.failed {
+			x.patch(&p)
+		}
 		return
 	}
 	x.commit()
@@ -73,6 +76,7 @@ func (x *Xlate) send(of, maxLen uint32) {
 	}
 	x.emit(odp.Action{Op: odp.Output, Port: p.ID})
 	c.outs++
+	x.mirror(of, true)
 }
 
 // flood sends to all ports but the one that the packet came from; all: also to those that
@@ -173,11 +177,11 @@ func (x *Xlate) sendOuts(lo, hi, save int32) {
 			// The peer's pipeline comes first, then what is left here.
 			if k := x.push(contOuts, save); k >= 0 {
 				x.conts[k].lo, x.conts[k].hi = i+1, hi
-				x.send(o.OF, 0)
+				x.send(o.OF, o.Max)
 			}
 			return
 		}
-		x.send(o.OF, 0)
+		x.send(o.OF, o.Max)
 		if !same {
 			c.packet.tags, c.packet.nTags = tags, n
 			c.packet.showTags()

@@ -42,6 +42,7 @@ func (x *Xlate) patch(p *Port) {
 		return
 	}
 	x.push(contActions, -1)
+	x.mirror(p.PeerOF, false)
 	x.table(0, p.PeerOF)
 }
 
@@ -56,6 +57,7 @@ func (x *Xlate) leavePatch(n *cont) {
 	c.bridge, c.tables, c.version = n.bridge, n.tables, n.version
 	c.stack, c.set, c.patches = n.stack, n.set, n.patches
 	c.outs, c.ended = n.outs+1, false
+	c.mirrors, c.mirrored = n.mirrors, n.done
 }
 
 // enclosing is the meter scope that the packet is in: the nearest clone, bucket or patch; nil: none.

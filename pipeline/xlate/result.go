@@ -36,8 +36,9 @@ type Result struct {
 	Groups  []*rules.Group
 	Buckets []*rules.Bucket
 	Meters  []*rules.Meter
-	Learns  bool   // there is a learn action: while packets come, it is to be done again now and then
-	Tags    uint64 // what the list depends on: rules.TableTag, rules.GroupTag, and those of Normal
+	Mirrors []*MirrorStats // that the packet is given to
+	Learns  bool           // there is a learn action: while packets come, it is to be done again now and then
+	Tags    uint64         // what the list depends on: rules.TableTag, rules.GroupTag, and those of Normal
 	// Why is the reason for which packets are dropped if there is no output, DropNone if there is one.
 	Why packet.DropReason
 	// Final is the packet's key at the end.

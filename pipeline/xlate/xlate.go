@@ -19,6 +19,7 @@ type Xlate struct {
 	orig   *flow.Key
 	wc     *flow.Key
 	normal Normal
+	ask    Mirror
 	look   rules.Scratch
 	live   liveness
 
@@ -66,6 +67,7 @@ func New() *Xlate {
 	x.res.Groups = make([]*rules.Group, 0, maxResubmits)
 	x.res.Buckets = make([]*rules.Bucket, 0, maxUsed)
 	x.res.Meters = make([]*rules.Meter, 0, maxResubmits)
+	x.res.Mirrors = make([]*MirrorStats, 0, maxUsed)
 	x.wc = &x.res.Mask
 	x.live.x = x
 	return x
@@ -92,6 +94,7 @@ func (x *Xlate) run() {
 	r := &x.res
 	r.Mask = flow.Key{}
 	r.Rules, r.Groups, r.Buckets, r.Meters = r.Rules[:0], r.Groups[:0], r.Buckets[:0], r.Meters[:0]
+	r.Mirrors = r.Mirrors[:0]
 	r.Learns, r.Tags, r.Why = false, 0, packet.DropNone
 	x.list, x.outs = x.list[:0], x.outs[:0]
 	x.nConts, x.nSaves, x.contFloor, x.saveFloor = 0, 0, 0, 0
@@ -112,6 +115,7 @@ func (x *Xlate) run() {
 	if x.receives(x.orig.InPort()) {
 		x.push(contActions, -1)
 		x.conts[0].level = c.level + 1 // the action set belongs to table 0
+		x.mirror(x.orig.InPort(), false)
 		if x.in.Actions != nil {
 			c.list = x.in.Actions
 		} else {
@@ -126,6 +130,7 @@ func (x *Xlate) run() {
 func (x *Xlate) enter(b Bridge) {
 	c := &x.cur
 	c.bridge, c.tables = b, b.Tables()
+	c.mirrors, c.mirrored = b.Mirrors(), 0
 	c.version = c.tables.Version()
 	if x.nVers < len(x.vers) {
 		x.vers[x.nVers] = versioned{c.tables, c.version}
@@ -147,6 +152,11 @@ func (x *Xlate) valid() bool {
 // receives tells whether a port of the present bridge takes packets.
 func (x *Xlate) receives(of uint32) bool {
 	p, ok := x.cur.bridge.Port(of)
+	if ok && p.Reserved {
+		x.noteWarn("dropping packet received on a port that is reserved exclusively for mirroring")
+		x.cur.why = packet.MirrorOutput
+		return false
+	}
 	if ok && p.NoRecv {
 		count(covForwarding)
 		x.noteWarn("OFPPC_NO_RECV set, dropping")

@@ -112,7 +112,11 @@ func (o *OVS) rebuild(bridges []flowtest.Bridge) error {
 		args = append(args, "--", "add-br", b.Name, "--", "set", "bridge", b.Name, "datapath_type=dummy", "fail-mode=secure",
 			"protocols="+versions, "other_config:hwaddr=02:00:00:00:00:fe")
 		for _, k := range slices.Sorted(maps.Keys(b.Options)) {
-			if k != "fail-mode" {
+			switch k {
+			case "fail-mode":
+			case "flood-vlans":
+				args = append(args, "flood_vlans="+b.Options[k])
+			default:
 				args = append(args, "other_config:"+k+"="+b.Options[k])
 			}
 		}
@@ -220,6 +224,9 @@ func (o *OVS) Commands(bridge string, list []flowtest.Command) error {
 			if _, err = o.call("netdev-dummy/set-admin-state", flowtest.PortName(flowtest.PortRef{Bridge: bridge, Number: n}), f[1]); err == nil {
 				err = o.settle(3) // ports are looked at once a round
 			}
+		case c.Name == "mirror":
+			o.changed = true
+			err = o.mirror(bridge, c.Text)
 		case c.Name == "mod-port":
 			o.changed = true
 			// Later versions of OpenFlow than 1.0 do not know that a port is not flooded to.
