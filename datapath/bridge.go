@@ -21,6 +21,7 @@ type Bridge struct {
 
 	id     uint16 // its number in the datapath
 	tables *rules.Tables
+	grat   gratLocks
 }
 
 // Tables are the bridge's flow tables, groups and meters. Changes are made there; poll threads

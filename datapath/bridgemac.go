@@ -79,6 +79,9 @@ func (b *Bridge) AddStaticMAC(p *Port, vlan int, mac net.HardwareAddr) error {
 	if p.gone || p.br != b {
 		return fmt.Errorf("bridge %q: has no port %q", b.name, p.name)
 	}
+	if p.bond != nil {
+		p = p.bond.members[0].p
+	}
 	if !b.table.setStatic(macKey(macWord(mac), uint16(vlan)), p.id, d.clock.now()) {
 		return fmt.Errorf("bridge %q: the MAC table is full of static entries", b.name)
 	}

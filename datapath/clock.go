@@ -41,6 +41,7 @@ func (c *clock) now() int64 { return c.at(cpu.Cycles()) }
 func (d *Datapath) Warp(ms int64) {
 	d.clock.warp.Add(ms)
 	d.control.tick()
+	d.bonds.kick()
 	d.Synchronize()
 }
 

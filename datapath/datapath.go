@@ -37,6 +37,7 @@ type Datapath struct {
 
 	events    events
 	control   controlLoop
+	bonds     bonds
 	collector *Collector // nil: the collector is the runtime's own
 }
 
@@ -58,6 +59,7 @@ func New(c Config) *Datapath {
 	d.loss.last.Store(-minFlush)
 	d.events.init()
 	d.control.start(d)
+	d.bonds.start(d)
 	// Without cores to pin to, nothing can fail but what is fatal anyway.
 	if err := d.SetThreads(ThreadConfig{RxqIsolate: true}); err != nil {
 		d.log.Error("no poll thread", "err", err)
@@ -77,6 +79,7 @@ func (d *Datapath) Close() {
 	d.threads = nil
 	d.mu.Unlock()
 	d.control.stop()
+	d.bonds.stop()
 	d.events.stop()
 }
 

@@ -60,14 +60,19 @@ func (t *thread) decide(v *portView, p *packet.Packet) action {
 	if isReserved(dst) && !v.br.bpdu {
 		return drop(packet.ReservedMAC)
 	}
+	if v.bond != nil {
+		if why := v.refuses(dst); why != packet.DropNone {
+			return drop(why)
+		}
+	}
 	if v.br.noLearn != nil && v.br.noLearn.has(d.vid) {
 		return opFlood << 28
 	}
 	sec := uint32(t.ms / 1000)
 	if src&1 == 0 && src != 0 {
 		key := macKey(src, d.vid)
-		if got := v.br.table.lookup(key); got != macVal(v.id, sec) && got != macVal(v.id, valSec(got))|isStatic {
-			v.br.table.learn(key, v.id, sec, t.ms)
+		if got := v.br.table.lookup(key); got != macVal(v.lid, sec) && got != macVal(v.lid, valSec(got))|isStatic {
+			v.br.table.learn(key, v.lid, sec, t.ms)
 		}
 	}
 	if dst&1 != 0 {
@@ -77,7 +82,7 @@ func (t *thread) decide(v *portView, p *packet.Packet) action {
 	if to == 0 {
 		return opFlood << 28
 	}
-	if valPort(to) == v.id {
+	if valPort(to) == v.lid {
 		return drop(packet.SamePort)
 	}
 	if int(valPort(to)) >= len(t.w.ports) {
@@ -86,6 +91,14 @@ func (t *thread) decide(v *portView, p *packet.Packet) action {
 	out := t.w.ports[valPort(to)]
 	if out == nil || out.br != v.br {
 		return opFlood << 28 // being removed
+	}
+	if out.bond != nil {
+		if out.lid == v.lid {
+			return drop(packet.SamePort)
+		}
+		if out = out.bond.first(); out == nil {
+			return drop(packet.BondDown)
+		}
 	}
 	if v.protected && out.protected {
 		return drop(packet.Protected)

@@ -104,6 +104,10 @@ func (d *Datapath) Changed(dev netdev.Device) {
 	d.mu.Lock()
 	p := d.byDev[dev]
 	if p != nil {
+		if p.bond != nil {
+			d.runBond(p.bond)
+			d.bonds.later(p.bond)
+		}
 		d.apply()
 	}
 	d.mu.Unlock()

@@ -28,6 +28,8 @@ type portRun struct {
 	tags   uint64
 	tokens int64 // misses that it may still cause
 	filled int64 // ms
+	slowAt int64 // time, and how many LACPDUs it gave to control code then
+	slow   int32
 }
 
 // renew brings the way to decide for v up to date. in has counted n packets that are not decided
@@ -65,7 +67,7 @@ func (t *thread) specialise(v *portView, pr *portRun) {
 	version := tables.Version()
 	k := &t.fl.one[0]
 	*k = flow.Key{}
-	if !c.NoWords && !v.of.NoRecv && !v.br.long && t.onlyNormal(tables, version, k, v) {
+	if !c.NoWords && !v.of.NoRecv && !v.br.hashed && !v.lacp && !v.br.long && t.onlyNormal(tables, version, k, v) {
 		pr.mode = modeWords
 	} else {
 		*k = flow.Key{}
@@ -171,6 +173,10 @@ func (t *thread) refuse(in *inCounters, p *packet.Packet) {
 // obey does with packet i what a program says.
 func (t *thread) obey(i int, q *program, in *inCounters) {
 	if q.drop != packet.DropNone {
+		if q.drop == packet.LACP {
+			t.takeSlow(i, in)
+			return
+		}
 		t.drop(in, q.drop, &t.burst.Pkts[i])
 		return
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gvswitch/gvswitch/datapath/megaflow"
 	"github.com/gvswitch/gvswitch/flow"
+	"github.com/gvswitch/gvswitch/internal/lacp"
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/packet"
 	"github.com/gvswitch/gvswitch/pipeline/rules"
@@ -26,6 +27,7 @@ type flows struct {
 	notes   notes  // of the last translation
 	in      xlate.Input
 	normal  xlate.Result // of a rule whose only action is NORMAL
+	slow    *xlate.Result
 	scratch rules.Scratch
 	mask    flow.Key
 	okey    flow.Key
@@ -48,8 +50,10 @@ type rec struct {
 	tags    uint64
 	packets uint64 // counted for the rules already
 	bytes   uint64
-	flood   bool // an address was not known: every packet asks whether it is now
-	many    bool // not all notes are there
+	bond    uint16 // that chose a member by a hash, 0: none
+	bucket  uint8  // by which it did
+	flood   bool   // an address was not known: every packet asks whether it is now
+	many    bool   // not all notes are there
 	notes   [maxNotes]macNote
 }
 
@@ -76,7 +80,7 @@ func newFlows(c FlowConfig) (*flows, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &flows{tab: tab, x: xlate.New()}
+	f := &flows{tab: tab, x: xlate.New(), slow: slowTaken()}
 	runtime.AddCleanup(f, (*megaflow.Table).Close, tab)
 	f.progs.init()
 	f.nRecs = 1
@@ -116,6 +120,7 @@ func (f *flows) set(r *rec, prog int32, tags uint64, epoch uint32) {
 		r.flood = r.flood || r.notes[i].port == noPort && !r.notes[i].src
 	}
 	r.many = f.notes.more
+	r.bond, r.bucket = f.notes.bond, f.notes.bucket
 }
 
 // remove takes a megaflow out. What it counted has been pushed.
@@ -136,6 +141,9 @@ func (t *thread) pushFlow(ref megaflow.Ref, r *rec) bool {
 		return false
 	}
 	f.progs.all[r.prog].count(packets-r.packets, bytes-r.bytes, t.ms-int64(uint32(t.ms)-st.Used))
+	if r.bond != 0 {
+		t.bondLoad(r.bond, r.bucket, bytes-r.bytes)
+	}
 	r.packets, r.bytes = packets, bytes
 	return true
 }
@@ -144,12 +152,19 @@ func (t *thread) pushFlow(ref megaflow.Ref, r *rec) bool {
 // real one.
 func (t *thread) translate(k *flow.Key, v *portView, size uint32, effects bool) *xlate.Result {
 	f := t.fl
-	f.notes.n, f.notes.more = 0, false
+	f.notes.reset()
+	if v.lacp && k.EthType() == lacp.EtherType {
+		f.mask = f.slow.Mask
+		return f.slow
+	}
 	f.in.Bridge = t.w.bridges[v.br.id]
 	f.in.Key = *k
 	f.in.Key.SetInPort(uint32(v.ofPort))
 	f.in.Len, f.in.Now, f.in.Effects = size, t.ms, effects
 	r := f.x.Run(&f.in)
+	if v.lacp {
+		r.Mask[flow.WordSrc] |= typeBits
+	}
 	f.mask = r.Mask
 	f.mask[flow.WordPort] |= portBits
 	return r

@@ -111,7 +111,7 @@ func (t *thread) packetOut(v *portView, m *injected, in *inCounters) {
 	p.InPort = uint32(v.id)
 	t.survey(t.burst.Pkts[:1], uint32(v.id))
 	t.received = 1
-	f.notes.n, f.notes.more = 0, false
+	f.notes.reset()
 	f.in.Bridge = t.w.bridges[v.br.id]
 	flow.Extract(p, &f.in.Key)
 	f.in.Key.SetInPort(m.inOF)

@@ -212,7 +212,12 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 	hi, n := i, 0
 	for _, id := range v.br.flood {
 		o := t.w.ports[id]
-		if o == v || !o.carries(d.vid) || v.protected && o.protected {
+		if o.bond != nil {
+			if o = o.bond.first(); o == nil {
+				continue
+			}
+		}
+		if o.lid == v.lid || !o.carries(d.vid) || v.protected && o.protected {
 			continue
 		}
 		out := t.tx[id]

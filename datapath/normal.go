@@ -62,7 +62,12 @@ type notes struct {
 	n    int
 	more bool // there were more than there is room for
 	list [maxNotes]macNote
+
+	bond   uint16 // the first that chose a member by a hash, 0: none
+	bucket uint8
 }
+
+func (l *notes) reset() { l.n, l.more, l.bond = 0, false, 0 }
 
 func (l *notes) add(m macNote) {
 	if l.n == maxNotes {
@@ -114,6 +119,12 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 		}
 		return
 	}
+	if v.bond != nil || b.v.slb {
+		if why := b.admit(q, v, dst, macKey(src, d.vid)); why != packet.DropNone {
+			q.Why = why
+			return
+		}
+	}
 	flood := b.v.noLearn != nil && b.v.noLearn.has(d.vid)
 	if src&1 == 0 && src != 0 && !flood {
 		b.learn(macKey(src, d.vid), v, q.Learn)
@@ -146,12 +157,19 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 			}
 		}
 		for _, id := range b.v.flood {
-			if o := t.w.ports[id]; o != v && o.reaches(&d, q.Mask) && !(v.protected && o.protected) {
-				q.Outs = append(q.Outs, v.leave(o, &d, q.Key, q.Mask))
+			o := t.w.ports[id]
+			if o.lid == v.lid || !o.reaches(&d, q.Mask) || v.protected && o.protected {
+				continue
 			}
+			if o.bond != nil {
+				if o = b.choose(o.bond, q, &d); o == nil {
+					continue
+				}
+			}
+			q.Outs = append(q.Outs, v.leave(o, &d, q.Key, q.Mask))
 		}
 		q.Why = packet.NoOutput
-	case out == v:
+	case out.lid == v.lid:
 		q.Why = packet.SamePort
 	case v.protected && out.protected:
 		q.Why = packet.Protected
@@ -163,6 +181,12 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 		if q.Note {
 			q.Text = "forwarding to learned port"
 		}
+		if out.bond != nil {
+			if out = b.choose(out.bond, q, &d); out == nil {
+				q.Why = packet.BondDown
+				return
+			}
+		}
 		q.Outs = append(q.Outs, v.leave(out, &d, q.Key, q.Mask))
 	}
 }
@@ -172,13 +196,13 @@ func (b *bridgeRun) learn(key uint64, v *portView, really bool) {
 	t, table := b.t, b.v.table
 	sec := uint32(t.ms / 1000)
 	got := table.lookup(key)
-	if really && got != macVal(v.id, sec) && got&isStatic == 0 {
-		table.learn(key, v.id, sec, t.ms)
+	if really && got != macVal(v.lid, sec) && got&isStatic == 0 {
+		table.learn(key, v.lid, sec, t.ms)
 		got = table.lookup(key)
-	} else if really && got&isStatic != 0 && valPort(got) != v.id {
-		table.learn(key, v.id, sec, t.ms) // counts it
+	} else if really && got&isStatic != 0 && valPort(got) != v.lid {
+		table.learn(key, v.lid, sec, t.ms) // counts it
 	}
-	n := macNote{key: key, port: v.id, bridge: b.v.id, src: true}
+	n := macNote{key: key, port: v.lid, bridge: b.v.id, src: true}
 	switch {
 	case got&isStatic != 0:
 		n.port = valPort(got)

@@ -23,6 +23,8 @@ type Port struct {
 
 	police *policer // nil: it may receive as much as it can
 
+	bond *Bond // nil: none
+
 	dev      netdev.Device
 	faulted  bool           // stopped by the datapath: its queues are not used
 	fault    string         // why
@@ -144,7 +146,9 @@ func (p *Port) detach() netdev.Device {
 	p.dev = nil
 	delete(p.d.byDev, dev)
 	p.d.apply()
-	p.flushMACs()
+	if p.bond == nil || len(p.bond.members) == 1 {
+		p.flushMACs()
+	}
 	return dev
 }
 
@@ -233,6 +237,9 @@ func (p *Port) remove() {
 		p.dev = nil
 	}
 	p.br.ports = slices.DeleteFunc(p.br.ports, func(q *Port) bool { return q == p })
+	if p.bond != nil {
+		p.bond.leave(p)
+	}
 	for _, t := range d.threads {
 		n := uint64(t.inbox.purge(p.id))
 		p.counters.injected -= n

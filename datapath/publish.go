@@ -22,6 +22,7 @@ type work struct {
 	ports    []*portView  // by port id; nil: no port
 	bridges  []*bridgeRun // by bridge id; nil: no bridge with ports
 	inUse    []*bridgeRun // those that there are
+	bonds    []*Bond      // by id; nil: none
 	flows    FlowConfig
 }
 
@@ -75,6 +76,7 @@ func (d *Datapath) publish(ports []*portView, rxqs func(*thread) []*rxq) {
 		w.tx = d.txPorts(i, t, ports)
 		w.flows = d.flows
 		w.addBridges(t)
+		w.bonds = d.bonds.byID()
 		t.work.Store(w)
 		t.wake()
 	}

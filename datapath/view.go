@@ -22,6 +22,9 @@ type bridgeView struct {
 	tables  *rules.Tables
 	byOF    map[uint32]*portView
 	numbers []uint32 // OpenFlow numbers of the ports, ascending
+	hashed  bool     // a bond of it chooses by more than the active member
+	grat    *gratLocks
+	slb     bool // a bond's own frames may come back by another member
 }
 
 // portView is what poll threads know of a port. Views never change: a new state
@@ -48,6 +51,12 @@ type portView struct {
 	mirrorSrc uint32 // bit n: mirror n selects what comes in here
 	mirrorDst uint32 // and what leaves
 	police    *policer
+
+	bond    *bondView // nil: none
+	lid     uint16    // the id that addresses are learned at: of its bond's first member, or its own
+	lacp    bool      // LACPDUs are for the switch
+	enabled bool      // of its bond
+	active  bool      // of its bond
 }
 
 // vlanSet is a set of VLANs.
@@ -128,7 +137,7 @@ func (d *Datapath) views() []*portView {
 			p.br.table.setPorts(len(d.ports))
 			b = &bridgeView{
 				table: p.br.table, bpdu: p.br.cfg.ForwardBPDU, id: p.br.id, name: p.br.name,
-				tables: p.br.tables, byOF: map[uint32]*portView{}, noLearn: p.br.cfg.noLearn(),
+				tables: p.br.tables, byOF: map[uint32]*portView{}, grat: &p.br.grat, noLearn: p.br.cfg.noLearn(),
 				long: len(p.br.mirrors) > 0,
 			}
 			bridges[p.br] = b
@@ -139,6 +148,7 @@ func (d *Datapath) views() []*portView {
 			port:      p,
 			dev:       p.dev,
 			id:        p.id,
+			lid:       p.id,
 			mode:      v.mode,
 			native:    v.native,
 			prio:      p.cfg.PriorityTags,
@@ -177,8 +187,14 @@ func (d *Datapath) views() []*portView {
 			ready = ready && len(p.txLocks) > 0
 		}
 		w.ready = ready
-		if ready && !w.noFlood && !w.of.NoFwd && !w.mirrorOut {
-			w.br.flood = append(w.br.flood, p.id)
+	}
+	d.viewBonds(ports)
+	for _, w := range ports {
+		switch {
+		case w == nil || w.noFlood || w.mirrorOut:
+		case w.bond != nil && w.lid == w.id, // the member is chosen for each packet
+			w.bond == nil && w.ready && !w.of.NoFwd:
+			w.br.flood = append(w.br.flood, w.id)
 		}
 	}
 	for _, b := range bridges {

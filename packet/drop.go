@@ -49,6 +49,11 @@ const (
 	MissRate         // the port causes more misses than are translated
 	MirrorOutput     // came in by, or is bound for, a port that is reserved for what mirrors send
 	Policing         // beyond the rate at which the port may receive (ingress_policing_rate)
+	BondInactive     // came in by a member of a bond that is not to be used, or is for another member
+	BondReflected    // the bond's own, which came back by another member
+	BondDown         // for a bond without a member that can be used
+	LACP             // an LACPDU, taken by the switch itself
+	LACPRate         // LACPDUs beyond what the switch looks at
 
 	TxRingFull     // receiver has no free buffer
 	TxTooLong      // longer than the receiver takes
@@ -104,6 +109,11 @@ var dropNames = [NumDropReasons]string{
 	MissRate:         "miss_rate",
 	MirrorOutput:     "mirror_output",
 	Policing:         "policing",
+	BondInactive:     "bond_inactive",
+	BondReflected:    "bond_reflected",
+	BondDown:         "bond_down",
+	LACP:             "lacp",
+	LACPRate:         "lacp_rate",
 
 	TxRingFull:     "tx_ring_full",
 	TxTooLong:      "tx_too_long",
