@@ -7,6 +7,7 @@ import (
 
 	"github.com/gvswitch/gvswitch/packet"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
+	"github.com/gvswitch/gvswitch/pipeline/rules"
 )
 
 // got waits until the devices' frames are through and says how many each port sent.
@@ -273,4 +274,48 @@ func TestRulesChangeUnderLoad(t *testing.T) {
 		t.Errorf("a pass took %v", e)
 	}
 	checkMegaflows(t, d, "in the end")
+}
+
+// A group's bucket is alive while the port it watches has a carrier; what was decided before follows.
+func TestGroupsFollowLinks(t *testing.T) {
+	for _, c := range ways {
+		d, b := newSwitch(t)
+		if err := d.SetFlowConfig(c); err != nil {
+			t.Fatal(err)
+		}
+		_, d1 := plug(t, b, "p1", trunk)
+		_, d2 := plug(t, b, "p2", trunk)
+		_, d3 := plug(t, b, "p3", trunk)
+		g, err := ofp.ParseGroup("group_id=7,type=fast_failover,bucket=watch_port:2,actions=2,bucket=watch_port:3,actions=3", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Tables().ApplyGroup(rules.GroupAdd, &g, 0, d.Now()); err != nil {
+			t.Fatal(err)
+		}
+		delFlows(t, b, "")
+		addFlows(t, b, "in_port=1,actions=group:7")
+		for _, link := range []bool{true, false, true} {
+			d2.mu.Lock()
+			d2.info.Link = link
+			d2.mu.Unlock()
+			d.Changed(d2)
+			d1.send(udp(2, 1, 1, 80))
+			w := "0 1 0 "
+			if !link {
+				w = "0 0 1 "
+			}
+			want(t, fmt.Sprint("link ", link), got(t, d, d1, d2, d3), w)
+		}
+		// A group that is changed is another one at once.
+		g, err = ofp.ParseGroup("group_id=7,type=all,bucket=actions=2,bucket=actions=3", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Tables().ApplyGroup(rules.GroupModify, &g, 0, d.Now()); err != nil {
+			t.Fatal(err)
+		}
+		d1.send(udp(2, 1, 1, 80))
+		want(t, "all", got(t, d, d1, d2, d3), "0 1 1 ")
+	}
 }

@@ -32,7 +32,7 @@ func (b *bridgeRun) Port(of uint32) (xlate.Port, bool) {
 		return xlate.Port{}, false
 	}
 	p := xlate.Port{
-		ID: uint32(v.id), OF: of, Name: v.port.name, Up: v.ready,
+		ID: uint32(v.id), OF: of, Name: v.port.name, Up: v.ready, NoLink: v.noLink,
 		NoFwd: v.of.NoFwd, NoFlood: v.noFlood, NoRecv: v.of.NoRecv, Reserved: v.mirrorOut,
 	}
 	if v.peer != nil {

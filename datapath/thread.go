@@ -151,6 +151,9 @@ const (
 	// in addition.
 	quietAfter = 64
 	quietEvery = 16
+	// watchEvery is in how many iterations a busy thread looks once for what is not about the packets in
+	// hand: changes of other bridges, a pass that is due.
+	watchEvery = 8
 )
 
 // iterate polls each queue once. Between iterations the thread holds nothing of
@@ -190,7 +193,9 @@ func (t *thread) iterate() {
 	if t.inbox.some.Load() {
 		got += t.takeInbox()
 	}
-	t.passSlice(got)
+	if t.fl.pass.running || t.round%watchEvery == 0 || got == 0 {
+		t.passSlice(got)
+	}
 	if t.call.Load() != nil {
 		t.answer()
 	}
@@ -216,7 +221,9 @@ func (t *thread) tick(now uint64) {
 		t.d.loss.flush(t.ms)
 	}
 	t.now = now
-	t.watchChanges()
+	if t.round%watchEvery == 0 || !t.sleep.busy {
+		t.watchChanges()
+	}
 	t.fl.budget = budget
 	t.stamp = stampOf(t.w.epoch+t.d.loss.gen.Load(), uint32(t.ms/1000))
 }

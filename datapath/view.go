@@ -45,6 +45,7 @@ type portView struct {
 	ofPort    uint16
 	of        OFConfig
 	noFlood   bool // by configuration or OpenFlow
+	noLink    bool // the device has no carrier
 	ready     bool // it sends: up, with somewhere to send to
 	mirrorOut bool // reserved for what mirrors send
 	qinq      uint16
@@ -166,6 +167,7 @@ func (d *Datapath) views() []*portView {
 		if !v.all {
 			w.trunks = &v.trunks
 		}
+		w.noLink = p.dev != nil && !p.dev.Info().Link
 		w.faulter, _ = p.dev.(netdev.Faulter)
 		ports[p.id] = w
 	}

@@ -30,6 +30,9 @@ type Port struct {
 	Name string
 	// Up tells whether it sends: administratively up, and with a link.
 	Up bool
+	// NoLink says that its device has no carrier: it may be sent to, but groups and bundles do not
+	// count on it.
+	NoLink bool
 	// NoFwd, NoFlood and NoRecv are the port's OpenFlow configuration: it does not send, does
 	// not take part in FLOOD, drops what it receives.
 	NoFwd, NoFlood, NoRecv bool

@@ -285,5 +285,5 @@ type liveness struct{ x *Xlate }
 // PortUp tells whether a port of the present bridge is up.
 func (l *liveness) PortUp(of uint32) bool {
 	p, ok := l.x.cur.bridge.Port(of)
-	return ok && p.Up
+	return ok && p.Up && !p.NoLink
 }
