@@ -254,7 +254,7 @@ func (t *thread) hold(n []macNote) bool {
 		if m.key == 0 {
 			break
 		}
-		b := t.w.bridges[m.bridge]
+		b := t.bridgeAt(m.bridge)
 		if b == nil {
 			return false
 		}
@@ -280,7 +280,7 @@ func (t *thread) refresh(n []macNote) {
 		if !m.src || m.port == noPort {
 			continue
 		}
-		if b := t.w.bridges[m.bridge]; b != nil {
+		if b := t.bridgeAt(m.bridge); b != nil {
 			if got := b.v.table.lookup(m.key); got == 0 || got&isStatic == 0 && valPort(got) == m.port && valSec(got) != sec {
 				b.v.table.learn(m.key, m.port, sec, t.ms)
 			}
