@@ -107,6 +107,9 @@ func (p *parser) bundle(text string, dst bool) (Action, error) {
 		if b.Dst, err = ParseSubfield(w[4]); err != nil {
 			return nil, err
 		}
+		if b.Dst.Bits < 16 {
+			return nil, fmt.Errorf("bundle_load to %s: %d bits cannot hold a port number, which has 16", w[4], b.Dst.Bits)
+		}
 	}
 	for {
 		word, rest := nextWord(text, ", []")

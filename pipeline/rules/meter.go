@@ -39,8 +39,6 @@ const (
 	// bytes that have headers of 66 bytes each. A burst is never less, or packets
 	// of a legal rate would starve.
 	longest = 72000
-	// longestPackets is the same in packets.
-	longestPackets = 64
 )
 
 // NewMeter makes a meter that is in no table, for policing of ports. now is in milliseconds. Without a burst size
@@ -55,7 +53,7 @@ func NewMeter(def ofp.MeterDef, now int64) *Meter {
 			burst = b.rate
 		}
 		if def.Packets {
-			b.burst = b.time(max(burst, longestPackets), 1e6)
+			b.burst = b.time(burst, 1e6) // a full bucket has enough for all segments of a packet
 		} else {
 			// kbit/s is bit/ms
 			b.burst = b.time(max(burst*1000, longest*8), 1000)

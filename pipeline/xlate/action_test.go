@@ -81,11 +81,11 @@ func TestActions(t *testing.T) {
 			list: "set(ipv4(dst=10.9.0.0/255.255.0.0)),2", mask: "ip,in_port=1,nw_dst=10.0.0.0/16",
 		}, {
 			name: "ports and TTL", packet: tcpPacket, flows: []string{"tcp,actions=mod_tp_dst:8080,dec_ttl,output:2"},
-			list: "set(ipv4(ttl=63)),set(tcp(dst=8080)),2", mask: "tcp,in_port=1,nw_ttl=64,nw_frag=not_later,tp_dst=80",
+			list: "set(ipv4(ttl=63)),set(tcp(dst=8080)),2", mask: "tcp,in_port=1,nw_ttl=64,nw_frag=no,tp_dst=80",
 		}, {
 			name: "mod_tp_dst means the port of any protocol", packet: "in_port=1,udp,nw_ttl=64,tp_src=1,tp_dst=2",
 			flows: []string{"actions=mod_tp_dst:9,output:2"},
-			list:  "set(udp(dst=9)),2", mask: "udp,in_port=1,nw_frag=not_later,tp_dst=2",
+			list:  "set(udp(dst=9)),2", mask: "udp,in_port=1,nw_frag=no,tp_dst=2",
 		}, {
 			name: "mod_tp_dst of what has no ports", packet: arpPacket, flows: []string{"actions=mod_tp_dst:9,output:2"},
 			list: "2", mask: "arp,in_port=1",
@@ -131,7 +131,7 @@ func TestActions(t *testing.T) {
 		}, {
 			name: "registers carry bits", packet: tcpPacket,
 			flows: []string{"tcp,actions=move:NXM_OF_TCP_DST[0..7]->NXM_NX_REG0[0..7],resubmit(,1)", "table=1,reg0=80,actions=output:NXM_NX_REG1[],output:2"},
-			list:  "2", mask: "tcp,in_port=1,nw_frag=not_later,tp_dst=0x50/0xff",
+			list:  "2", mask: "tcp,in_port=1,nw_frag=no,tp_dst=0x50/0xff",
 		}, {
 			name: "goto_table comes last", packet: tcpPacket, flows: []string{"actions=output:2,goto_table:2", "table=2,actions=output:3"},
 			list: "2,3", mask: "in_port=1",

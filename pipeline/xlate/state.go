@@ -19,7 +19,8 @@ const (
 	bitsProto   = 0xff << 56
 	bitsTTL     = 0xff << 40
 	bitsFrag    = 0xff << 32
-	bitsBottom  = 0x100 // in a label stack entry
+	bitsPorts   = 0xffffffff << 32 // of WordTP
+	bitsBottom  = 0x100            // in a label stack entry
 )
 
 // l3Words are the words of a key that say what is behind the EtherType; the last one only with its

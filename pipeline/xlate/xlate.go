@@ -169,6 +169,9 @@ func (x *Xlate) receives(of uint32) bool {
 // finish makes the result of what was found.
 func (x *Xlate) finish() {
 	r, c := &x.res, &x.cur
+	if r.Mask[flow.WordTP]&bitsPorts != 0 {
+		r.Mask[flow.WordIP] |= bitsFrag // which have them is part of the answer
+	}
 	if x.failed {
 		x.list = x.list[:0]
 		x.outs = x.outs[:0]
@@ -220,10 +223,15 @@ func (x *Xlate) table(id uint8, in uint32) {
 		return
 	}
 	k := &c.packet.key
-	port := k[flow.WordPort]
+	port, ports := k[flow.WordPort], k[flow.WordTP]
 	k.SetInPort(in)
+	if k.Frag() != 0 {
+		// So that all fragments go the same way, none has ports in the tables: Open vSwitch's frag mode
+		// "normal" (ovs-ofctl(8), set-frags).
+		k[flow.WordTP] &^= bitsPorts
+	}
 	r := x.lookup(id)
-	k[flow.WordPort] = port
+	k[flow.WordPort], k[flow.WordTP] = port, ports
 	x.res.Tags |= rules.TableTag(id)
 	x.lookups++
 	if x.failed {
