@@ -35,6 +35,10 @@ var rows = []row{
 	{"footprint", "memory under load and CPU when idle, two guests attached", (*bench).footprint},
 	{"iperf", "iperf3 TCP between guests, namespace and host", (*bench).iperf},
 	{"restart", "kill -9 under traffic: until frames flow again", (*bench).restart},
+	{"flows", "rules between two vhost-user ports, 64 B", (*bench).flows},
+	{"churn", "addresses that move and new ones beside 64 B traffic", (*bench).churn},
+	{"capture", "a port captured to a file", (*bench).capture},
+	{"rules", "changes of rules", (*bench).rules},
 	{"stalls", "the poll thread kept from running, beside a busy loop", (*bench).stalls},
 }
 

@@ -24,7 +24,7 @@ func (b *bench) footprint(ctx context.Context) (table, error) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.generate(ctx, sockets, traffic{size: "1518", flows: 16384, macs: 1000, secs: 5})
+		_, err := b.generate(ctx, sockets, traffic{size: "1518", flows: 16384, macs: 1000, secs: 5}, nil)
 		done <- err
 	}()
 	time.Sleep(4 * time.Second)

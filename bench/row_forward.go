@@ -22,11 +22,7 @@ func (b *bench) forward(ctx context.Context) (table, error) {
 		if err != nil {
 			return t, err
 		}
-		g, o := got[0], got[1]
-		gr, or := median(g, sample.mpps), median(o, sample.mpps)
-		gc, oc := median(g, sampleCycles), median(o, sampleCycles)
-		t.add(w.String(), fmt.Sprintf("%.2f", gr), fmt.Sprintf("%.2f", or), ratio(gr, or),
-			fmt.Sprintf("%.0f", gc), fmt.Sprintf("%.0f", oc), ratio(oc, gc))
+		t.add(versusCells(w.String(), got[0], got[1])...)
 	}
 	return t, nil
 }

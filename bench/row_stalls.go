@@ -26,12 +26,12 @@ func (b *bench) stalls(ctx context.Context) (table, error) {
 	t := table{head: []string{"on CPU 0", "stalls > 200 us", "longest us"}}
 	var sw, spin []stall
 	for range 3 {
-		s, err := b.switchStalls(ctx)
+		s, err := b.switchStalls(ctx, stallSeconds, questions(ctx))
 		if err != nil {
 			return t, err
 		}
 		sw = append(sw, s)
-		if s, err = b.spinStalls(ctx); err != nil {
+		if s, err = b.spinStalls(ctx, stallSeconds, nil); err != nil {
 			return t, err
 		}
 		spin = append(spin, s)
@@ -48,19 +48,31 @@ func (b *bench) stalls(ctx context.Context) (table, error) {
 }
 
 // load keeps the generator busy for the length of a run.
-func (b *bench) load(ctx context.Context, sockets [2]string) <-chan error {
+func (b *bench) load(ctx context.Context, sockets [2]string, secs int) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := b.generate(ctx, sockets, traffic{size: "64", flows: 1024, macs: 1, secs: stallSeconds + 2})
+		_, err := b.generate(ctx, sockets, traffic{size: "64", flows: 1024, macs: 1, secs: float64(secs) + 2}, nil)
 		done <- err
 	}()
 	time.Sleep(2 * time.Second)
 	return done
 }
 
+// questions are control commands, a different one every second.
+func questions(ctx context.Context) func(sw *gv) func(int) error {
+	commands := [][]string{{"fdb/show", "br0"}, {"show"}, {"dump-ports", "br0"}, {"list", "Interface", "vu0"}, {"set", "Bridge", "br0", "external_ids:tick=1"}}
+	return func(sw *gv) func(int) error {
+		return func(i int) error {
+			_, err := sw.ctl(ctx, commands[i%len(commands)]...)
+			return err
+		}
+	}
+}
+
 var stallLine = regexp.MustCompile(`Stalls: +(\d+) +over 200 us \(\d+ over 1 ms, longest (\d+) us\)`)
 
-func (b *bench) switchStalls(ctx context.Context) (s stall, err error) {
+// switchStalls counts the stalls of a poll thread under load, while each second has its command. Rules replace the bridge's own.
+func (b *bench) switchStalls(ctx context.Context, secs int, command func(*gv) func(int) error, rules ...string) (s stall, err error) {
 	sw, err := b.startGV(ctx)
 	if err != nil {
 		return s, err
@@ -70,16 +82,15 @@ func (b *bench) switchStalls(ctx context.Context) (s stall, err error) {
 	if err != nil {
 		return s, err
 	}
-	done := b.load(ctx, sockets)
+	if err := b.setRules(ctx, sw, rules); err != nil {
+		return s, err
+	}
+	done := b.load(ctx, sockets, secs)
 	if _, err := sw.ctl(ctx, "dpif-netdev/pmd-stats-clear"); err != nil {
 		return s, err
 	}
-	commands := [][]string{{"fdb/show", "br0"}, {"show"}, {"dump-ports", "br0"}, {"list", "Interface", "vu0"}, {"set", "Bridge", "br0", "external_ids:tick=1"}}
-	for i := range stallSeconds {
-		if _, err := sw.ctl(ctx, commands[i%len(commands)]...); err != nil {
-			return s, err
-		}
-		time.Sleep(time.Second)
+	if err := eachSecond(secs, command(sw)); err != nil {
+		return s, err
 	}
 	text, err := sw.ctl(ctx, "dpif-netdev/pmd-perf-show")
 	if err != nil {
@@ -95,7 +106,21 @@ func (b *bench) switchStalls(ctx context.Context) (s stall, err error) {
 	return s, <-done
 }
 
-func (b *bench) spinStalls(ctx context.Context) (s stall, err error) {
+// eachSecond runs a command at the beginning of each second.
+func eachSecond(secs int, command func(int) error) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for i := range secs {
+		if err := command(i); err != nil {
+			return err
+		}
+		<-tick.C
+	}
+	return nil
+}
+
+// spinStalls counts the stalls of a busy loop in the poll thread's place. With a command, what it costs the machine goes on beside it.
+func (b *bench) spinStalls(ctx context.Context, secs int, command func(*gv) func(int) error, rules ...string) (s stall, err error) {
 	// Something must take the generator's frames while the loop runs: a switch
 	// whose poll thread shares the generator's CPU.
 	sw, err := b.startGV(ctx, "pmd-cpu-mask=0x2")
@@ -107,12 +132,26 @@ func (b *bench) spinStalls(ctx context.Context) (s stall, err error) {
 	if err != nil {
 		return s, err
 	}
-	done := b.load(ctx, sockets)
-	out, err := exec.CommandContext(ctx, b.spin, "0", fmt.Sprint(stallSeconds)).Output()
+	if err := b.setRules(ctx, sw, rules); err != nil {
+		return s, err
+	}
+	done := b.load(ctx, sockets, secs)
+	beside := make(chan error, 1)
+	go func() {
+		if command == nil {
+			beside <- nil
+			return
+		}
+		beside <- eachSecond(secs, command(sw))
+	}()
+	out, err := exec.CommandContext(ctx, b.spin, "0", fmt.Sprint(secs)).Output()
 	if err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal(out, &s); err != nil {
+		return s, err
+	}
+	if err := <-beside; err != nil {
 		return s, err
 	}
 	return s, <-done

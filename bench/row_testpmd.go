@@ -53,6 +53,12 @@ func (d *pmd) ctl(context.Context, ...string) (string, error) {
 	return "avg processing cycles per packet: 0", nil
 }
 
+func (d *pmd) ofctl(_ context.Context, command string, _ ...string) (string, error) {
+	return "", fmt.Errorf("testpmd has no flows for %q", command)
+}
+
+func (d *pmd) ofport(context.Context, string) (string, error) { return "", nil }
+
 func (d *pmd) stop() {
 	_ = d.p.Stop(5 * time.Second)
 	_ = os.RemoveAll(d.dir)

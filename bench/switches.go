@@ -19,6 +19,10 @@ type bridge interface {
 	vhost(ctx context.Context, name string) (string, error)
 	// ctl runs a runtime command and returns its text.
 	ctl(ctx context.Context, args ...string) (string, error)
+	// ofctl runs ovs-ofctl's command on br0, or gvsctl's of the same name.
+	ofctl(ctx context.Context, command string, args ...string) (string, error)
+	// ofport is a port's number in rules.
+	ofport(ctx context.Context, name string) (string, error)
 	stop()
 }
 
@@ -96,6 +100,14 @@ func (g *gv) vhost(ctx context.Context, name string) (string, error) {
 	return filepath.Join(g.dir, name), err
 }
 
+func (g *gv) ofctl(ctx context.Context, command string, args ...string) (string, error) {
+	return g.ctl(ctx, append([]string{command, "br0"}, args...)...)
+}
+
+func (g *gv) ofport(ctx context.Context, name string) (string, error) {
+	return g.ctl(ctx, "get", "Interface", name, "ofport")
+}
+
 func (g *gv) stop() {
 	if g.p != nil {
 		_ = g.p.Stop(10 * time.Second)
@@ -125,6 +137,14 @@ func (b *bench) startOVS(ctx context.Context, settings ...string) (bridge, error
 func (o ovs) vhost(ctx context.Context, name string) (string, error) { return o.AddVhost(ctx, name) }
 
 func (o ovs) ctl(ctx context.Context, args ...string) (string, error) { return o.Appctl(ctx, args...) }
+
+func (o ovs) ofctl(ctx context.Context, command string, args ...string) (string, error) {
+	return proc.Run(ctx, "ovs-ofctl", append([]string{command, "unix:" + filepath.Join(o.Dir, "br0.mgmt")}, args...)...)
+}
+
+func (o ovs) ofport(ctx context.Context, name string) (string, error) {
+	return o.Vsctl(ctx, "get", "Interface", name, "ofport")
+}
 
 func (o ovs) stop() {
 	o.Stop()
@@ -172,7 +192,7 @@ func (b *bench) measure(ctx context.Context, c contender, t traffic) (sample, er
 
 // through sends traffic through two ports of a running switch.
 func (b *bench) through(ctx context.Context, sw bridge, sockets [2]string, t traffic) (sample, error) {
-	s, err := b.generate(ctx, sockets, t)
+	s, err := b.generate(ctx, sockets, t, nil)
 	if err != nil {
 		return s, err
 	}

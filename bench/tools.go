@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gvswitch/gvswitch/test/proc"
 )
@@ -45,12 +44,21 @@ type traffic struct {
 	rate   int // frames/s and side, 0 for no limit
 	oneWay bool
 	secs   float64
+
+	set    *flowset      // in place of flows and macs
+	warm   time.Duration // before measuring, 0 for a second
+	window int           // frames of a side under way at most, 0 for any number
+	moves  int           // addresses a second that are seen on the other side
+	learns int           // addresses a second that are new
 }
 
 func (t traffic) String() string {
 	s := t.size + " B"
 	if t.size == "imix" {
 		s = "IMIX"
+	}
+	if t.set != nil {
+		return s
 	}
 	s += fmt.Sprintf(", %d flows", t.flows)
 	if t.macs > 1 {
@@ -70,36 +78,45 @@ type sample struct {
 	P999     float64 `json:"p999_us"`
 	Max      float64 `json:"max_us"`
 	Cycles   float64 `json:"-"` // per packet, by the switch
+
+	Megaflows float64 `json:"-"` // when measuring began, where that was asked
 }
+
+// lost is how many frames did not arrive.
+func (s sample) lost() float64 { return s.Sent - s.Received }
 
 func (s sample) mpps() float64 { return s.Received / s.Seconds / 1e6 }
 
-// generate runs the generator between two vhost-user sockets.
-func (b *bench) generate(ctx context.Context, sockets [2]string, t traffic) (s sample, err error) {
-	args := []string{
-		"-c", "1", b.gen, "-l", "1", "--no-pci", "--in-memory", "--single-file-segments", "-m", "256",
-		"--file-prefix", filepath.Base(b.dir), "--no-telemetry", "--log-level=4",
-	}
-	for i, path := range sockets {
-		args = append(args, fmt.Sprintf("--vdev=net_virtio_user%d,path=%s,queues=1,queue_size=1024", i, path))
-	}
-	args = append(args, "--", fmt.Sprint(t.secs), strconv.Itoa(t.rate))
-	for i := range sockets {
-		path, err := b.frames(t, i)
-		if err != nil {
-			return s, err
-		}
-		if i == 1 && t.oneWay {
-			path = "@" + path
-		}
-		args = append(args, path)
-	}
-	text, err := proc.Run(ctx, "taskset", args...)
+// generate runs the generator between two vhost-user sockets. During, if it is not nil, is called
+// when measuring has begun; its error is generate's.
+func (b *bench) generate(ctx context.Context, sockets [2]string, t traffic, during func() error) (s sample, err error) {
+	g, err := b.startGen(ctx, sockets, t)
 	if err != nil {
 		return s, err
 	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return s, json.Unmarshal([]byte(lines[len(lines)-1]), &s)
+	defer g.stop()
+	if err := g.measuring(ctx); err != nil {
+		return s, err
+	}
+	if during != nil {
+		if err := during(); err != nil {
+			return s, err
+		}
+	}
+	return g.result(ctx)
+}
+
+func (b *bench) frameFile(t traffic, side int) (path string, err error) {
+	if t.set != nil {
+		path, err = t.set.write(b.dir, t.size, side)
+		path = "%" + path
+	} else {
+		path, err = b.frames(t, side)
+	}
+	if side == 1 && t.oneWay {
+		path = "@" + path
+	}
+	return path, err
 }
 
 // median of one figure over samples.

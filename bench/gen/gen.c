@@ -5,15 +5,30 @@
  * sends prepared frames into each side as fast as the switch takes them, or paced,
  * takes what comes out of the other, and says how much of it there was and how old.
  *
- *   gen EAL-ARGUMENTS -- SECONDS RATE FRAMES0 FRAMES1
+ *   gen EAL-ARGUMENTS -- OPTIONS FRAMES0 [FRAMES1]
  *
- * RATE is frames/s for each sending side, 0 for no limit. FRAMESn is a file of frames, each a
- * 32-bit length (host order) and that many bytes; "@FILE" sends the first burst of
- * it once, so that a learning switch knows the side, and then only receives.
+ *   secs=S    how long to measure
+ *   warm=S    how long to send before that, from the first frame that arrives (1); SIGUSR1
+ *             ends it earlier
+ *   rate=N    frames/s of each sending side, 0 for no limit (0)
+ *   window=N  how many frames of a side may be under way, 0 for any number (0). With
+ *             fewer than a ring holds, no frame is lost because this program did not run
+ *             for a while: what is missing is the switch's loss.
+ *   moves=N   N times a second, an address is sent from that was last seen on the other side
+ *   learns=N  N times a second, an address is sent from that was never seen
  *
+ * FRAMESn is a file of frames, each a 32-bit length (host order) and that many bytes;
+ * "@FILE" sends the first burst of it once, so that a learning switch knows the side, and
+ * then only receives. "%FILE" is one such frame, IPv4 with ports, and then any number of
+ * struct tuple: each is sent as that frame with its addresses and ports in place, so that a
+ * million flows cost 16 bytes each and not a frame.
+ *
+ * When measuring begins, a line "measuring" is printed. Before that and at the end nothing is
+ * sent for a moment, so that what was sent and what was received belong together.
  * The age is measured by cycle counts that every 64th frame carries in its last 16
  * bytes. The result is one line of JSON.
  */
+#include <signal.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,17 +51,35 @@ struct frame {
 	const uint8_t *bytes;
 };
 
+/* Network order but for the padding. */
+struct tuple {
+	uint8_t addrs[8];
+	uint8_t ports[4];
+	uint8_t sum[2]; /* of the IPv4 header */
+	uint8_t proto, pad;
+};
+
 struct side {
 	struct frame *frames;
+	const struct tuple *tuples; /* in frames[0]; NULL: the frames as they are */
 	uint32_t count, next;
 	int once; /* send one batch, then listen */
 	uint64_t due;
 	uint64_t sent, refused, received, bytes;
+	uint64_t under_way, got_at; /* of window: frames not yet seen, and when one was last */
 };
 
 static struct rte_mempool *pool;
 static uint64_t ages[AGES];
 static uint32_t nages;
+static uint32_t window;
+static volatile sig_atomic_t warm_enough;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	warm_enough = 1;
+}
 
 static void fail(const char *what, const char *name)
 {
@@ -60,8 +93,14 @@ static void read_frames(struct side *s, const char *path)
 	long size;
 	uint8_t *all, *p;
 
+	int tuples = 0;
+
 	if (path[0] == '@') {
 		s->once = 1;
+		path++;
+	}
+	if (path[0] == '%') {
+		tuples = 1;
 		path++;
 	}
 	if (!(f = fopen(path, "rb")))
@@ -73,6 +112,16 @@ static void read_frames(struct side *s, const char *path)
 	if (!all || fread(all, 1, size, f) != (size_t)size)
 		fail("cannot be read", path);
 	fclose(f);
+	if (tuples) {
+		s->frames = calloc(1, sizeof *s->frames);
+		s->frames[0] = (struct frame){*(uint32_t *)all, all + 4};
+		p = all + 4 + s->frames[0].len;
+		s->count = (all + size - p) / sizeof *s->tuples;
+		s->tuples = (const struct tuple *)p;
+		if (!s->count)
+			fail("holds no tuples", path);
+		return;
+	}
 	for (p = all; p + 4 <= all + size; s->count++)
 		p += 4 + *(uint32_t *)p;
 	s->frames = calloc(s->count, sizeof *s->frames);
@@ -96,6 +145,15 @@ static void start(uint16_t port)
 		fail("cannot be started", "port");
 }
 
+/* Writes a tuple into an IPv4 frame. */
+static void put_tuple(uint8_t *d, const struct tuple *t)
+{
+	d[23] = t->proto;
+	memcpy(d + 24, t->sum, sizeof t->sum);
+	memcpy(d + 26, t->addrs, sizeof t->addrs);
+	memcpy(d + 34, t->ports, sizeof t->ports);
+}
+
 static void transmit(uint16_t port, struct side *s, uint64_t now)
 {
 	struct rte_mbuf *m[BATCH];
@@ -105,10 +163,12 @@ static void transmit(uint16_t port, struct side *s, uint64_t now)
 	if (rte_pktmbuf_alloc_bulk(pool, m, BATCH) < 0)
 		return;
 	for (int i = 0; i < BATCH; i++) {
-		const struct frame *f = &s->frames[at];
+		const struct frame *f = &s->frames[s->tuples ? 0 : at];
 		uint8_t *d = rte_pktmbuf_mtod(m[i], uint8_t *);
 
 		memcpy(d, f->bytes, f->len);
+		if (s->tuples)
+			put_tuple(d, &s->tuples[at]);
 		m[i]->data_len = m[i]->pkt_len = f->len;
 		if (i == 0 && s->sent % STAMP_EVERY < BATCH && f->len >= 60) {
 			struct stamp st = {mark, now};
@@ -118,13 +178,51 @@ static void transmit(uint16_t port, struct side *s, uint64_t now)
 	}
 	n = rte_eth_tx_burst(port, 0, m, BATCH);
 	s->sent += n;
+	s->under_way += n;
 	s->refused += BATCH - n;
 	s->next = (s->next + n) % s->count;
 	if (n < BATCH)
 		rte_pktmbuf_free_bulk(m + n, BATCH - n);
 }
 
-static void receive(uint16_t port, struct side *s, int measuring)
+/* Sends one frame of a side from the locally administered address of that number. */
+static void send_from(uint16_t port, struct side *s, uint8_t kind, uint32_t number)
+{
+	const struct frame *f = &s->frames[0];
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	uint8_t *d;
+
+	if (!m)
+		return;
+	d = rte_pktmbuf_mtod(m, uint8_t *);
+	memcpy(d, f->bytes, f->len);
+	d[6] = 2;
+	d[7] = kind;
+	for (int i = 0; i < 4; i++)
+		d[8 + i] = number >> (24 - 8 * i);
+	m->data_len = m->pkt_len = f->len;
+	if (rte_eth_tx_burst(port, 0, &m, 1)) {
+		s->sent++;
+		s->under_way++;
+	} else {
+		rte_pktmbuf_free(m);
+	}
+}
+
+/* Whether another burst may be sent. What does not come within 10 ms is lost. */
+static int may_send(struct side *s, uint64_t now, uint64_t hz)
+{
+	if (!window || s->under_way + BATCH <= window)
+		return 1;
+	if (now - s->got_at > hz / 100) {
+		s->under_way = 0;
+		s->got_at = now;
+		return 1;
+	}
+	return 0;
+}
+
+static void receive(uint16_t port, struct side *s, struct side *sender, int measuring)
 {
 	struct rte_mbuf *m[BATCH];
 	uint16_t n = rte_eth_rx_burst(port, 0, m, BATCH);
@@ -144,7 +242,40 @@ static void receive(uint16_t port, struct side *s, int measuring)
 			ages[nages++] = now - st.at;
 	}
 	s->received += n;
+	sender->under_way -= n < sender->under_way ? n : sender->under_way;
+	sender->got_at = now;
 	rte_pktmbuf_free_bulk(m, n);
+}
+
+/* Takes what comes until nothing has come for some milliseconds. */
+static void drain(struct side *side, int sides, int measuring)
+{
+	uint64_t quiet = rte_get_tsc_hz() / 50, last = rte_rdtsc();
+
+	while (rte_rdtsc() - last < quiet)
+		for (int i = 0; i < sides; i++) {
+			uint64_t before = side[i].received;
+
+			receive(i, &side[i], &side[sides - 1 - i], measuring);
+			if (side[i].received != before)
+				last = rte_rdtsc();
+		}
+	for (int i = 0; i < sides; i++)
+		side[i].under_way = 0;
+}
+
+static double option(int *argc, char ***argv, const char *name, double value)
+{
+	size_t n = strlen(name);
+
+	for (int i = 1; i < *argc; i++)
+		if (!strncmp((*argv)[i], name, n) && (*argv)[i][n] == '=') {
+			value = atof((*argv)[i] + n + 1);
+			memmove(*argv + i, *argv + i + 1, (*argc - i) * sizeof **argv);
+			--*argc;
+			break;
+		}
+	return value;
 }
 
 static int older(const void *a, const void *b)
@@ -163,54 +294,87 @@ int main(int argc, char **argv)
 {
 	struct side side[2] = {0};
 	int eal = rte_eal_init(argc, argv), sides, measuring = 0;
-	double seconds, rate, hz;
-	uint64_t now, begin, end, gap, sent = 0, received = 0, bytes = 0;
+	double seconds, warm, rate, moves, learns, hz;
+	uint64_t now, begin, end, deadline, gap, move_gap, learn_gap, move_due, learn_due;
+	uint64_t sent = 0, received = 0, bytes = 0;
+	uint32_t moved = 0, learned = 0;
 
 	if (eal < 0)
 		fail("cannot be initialised", "EAL");
 	argc -= eal;
 	argv += eal;
+	seconds = option(&argc, &argv, "secs", 3);
+	warm = option(&argc, &argv, "warm", 1);
+	rate = option(&argc, &argv, "rate", 0);
+	window = option(&argc, &argv, "window", 0);
+	moves = option(&argc, &argv, "moves", 0);
+	learns = option(&argc, &argv, "learns", 0);
 	sides = rte_eth_dev_count_avail();
-	if (argc < 3 + sides || sides < 1 || sides > 2)
-		fail("gen EAL-ARGUMENTS -- SECONDS RATE FRAMES0 [FRAMES1]", "usage");
-	seconds = atof(argv[1]);
-	rate = atof(argv[2]);
+	if (argc != 1 + sides || sides < 1 || sides > 2)
+		fail("gen EAL-ARGUMENTS -- OPTIONS FRAMES0 [FRAMES1]", "usage");
+	signal(SIGUSR1, on_signal);
 	pool = rte_pktmbuf_pool_create("frames", 16383, 512, 0, RTE_MBUF_DEFAULT_BUF_SIZE, rte_socket_id());
 	if (!pool)
 		fail("no memory", "pool");
 	for (int i = 0; i < sides; i++) {
-		read_frames(&side[i], argv[3 + i]);
+		read_frames(&side[i], argv[1 + i]);
 		start(i);
 	}
 	hz = rte_get_tsc_hz();
 	gap = rate > 0 ? hz * BATCH / rate : 0;
+	move_gap = moves > 0 ? hz / moves : 0;
+	learn_gap = learns > 0 ? hz / learns : 0;
 	now = rte_rdtsc();
-	begin = now + hz; /* the first second warms up */
-	end = begin + seconds * hz;
+	move_due = learn_due = now;
+	begin = now + warm * hz;
+	deadline = now + 10 * hz;
+	end = UINT64_MAX;
 	for (int i = 0; i < sides; i++) {
-		side[i].due = now;
+		side[i].due = side[i].got_at = now;
 		if (side[i].once)
 			transmit(i, &side[i], now);
 	}
 	while ((now = rte_rdtsc()) < end) {
-		if (!measuring && now >= begin) {
+		if (!measuring && !(side[0].received + side[1].received) && now < deadline)
+			begin = now + warm * hz; /* it counts from when frames arrive */
+		if (!measuring && (now >= begin || warm_enough)) {
+			drain(side, sides, 0);
 			measuring = 1;
-			begin = now;
-			for (int i = 0; i < sides; i++)
+			printf("measuring\n");
+			fflush(stdout);
+			begin = now = rte_rdtsc();
+			end = begin + seconds * hz;
+			for (int i = 0; i < sides; i++) {
 				side[i].sent = side[i].received = side[i].bytes = side[i].refused = 0;
+				side[i].due = side[i].got_at = now;
+			}
+			move_due = learn_due = now;
 		}
 		for (int i = 0; i < sides; i++) {
 			struct side *s = &side[i];
 
-			if (!s->once && now >= s->due) {
+			if (!s->once && now >= s->due && may_send(s, now, hz)) {
 				transmit(i, s, now);
 				if (gap) /* after a pause, do not make up for all of it */
 					s->due = now - s->due > 8 * gap ? now + gap : s->due + gap;
 			}
-			receive(i, s, measuring);
+			receive(i, s, &side[sides - 1 - i], measuring);
+		}
+		if (move_gap && now >= move_due) { /* 64 addresses, each on one side and then on the other */
+			uint32_t at = moved / 64 % sides;
+
+			send_from(at, &side[at], 0xa0, moved++ % 64);
+			move_due += move_gap;
+		}
+		if (learn_gap && now >= learn_due) {
+			uint32_t at = learned % sides;
+
+			send_from(at, &side[at], 0xa1, learned++);
+			learn_due += learn_gap;
 		}
 	}
 	seconds = (now - begin) / hz;
+	drain(side, sides, 1);
 	for (int i = 0; i < sides; i++) {
 		sent += side[i].sent;
 		received += side[i].received;
