@@ -14,6 +14,7 @@ var only = flag.String("only", "*", "files of cases that are run")
 // The cases hold on Open vSwitch too, but for those that say why not: what we believe the documentation to say is what it
 // says.
 func TestCasesOnOVS(t *testing.T) {
+	t.Parallel()
 	o := ovs(t)
 	files, err := filepath.Glob("../../datapath/flowtest/testdata/" + *only + ".flow")
 	if err != nil || len(files) == 0 {

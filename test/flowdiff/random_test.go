@@ -266,6 +266,7 @@ func testRandom(t *testing.T, rounds, rules, packets, burst int, stateful bool) 
 
 // Random rules do the same with random packets.
 func TestRandom(t *testing.T) {
+	t.Parallel()
 	rounds := 20
 	if soak {
 		rounds = 1000
@@ -275,6 +276,7 @@ func TestRandom(t *testing.T) {
 
 // NORMAL and learn do the same after the same packets.
 func TestRandomStateful(t *testing.T) {
+	t.Parallel()
 	rounds := 6
 	if soak {
 		rounds = 300
