@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
+	"reflect"
 	"testing"
 
 	"github.com/gvswitch/gvswitch/config/ovsdb"
@@ -19,14 +21,35 @@ func TestSameAsOpenVSwitch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(OpenVSwitch().JSON()), string(theirs.JSON()); got != want {
+	ours := document(t, OpenVSwitch())
+	// What later versions have. A database file of an earlier version is converted.
+	if mirror := ours["tables"].(map[string]any)["Mirror"].(map[string]any)["columns"].(map[string]any); mirror["filter"] == nil {
+		t.Error("Mirror has no column filter")
+	} else {
+		delete(mirror, "filter")
+	}
+	want := document(t, theirs)
+	for _, d := range []map[string]any{ours, want} {
+		delete(d, "version")
+		delete(d, "cksum")
+	}
+	if !reflect.DeepEqual(ours, want) {
 		t.Errorf("schema differs from %s", path)
 	}
 }
 
+func document(t *testing.T, s *ovsdb.Schema) map[string]any {
+	t.Helper()
+	var d map[string]any
+	if err := json.Unmarshal(s.JSON(), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // OVS's own tool accepts the files.
 func TestOvsdbToolAccepts(t *testing.T) {
-	for file, want := range map[string]string{"vswitch.ovsschema": "8.3.1\n", "server.ovsschema": "1.2.0\n"} {
+	for file, want := range map[string]string{"vswitch.ovsschema": "8.3.2\n", "server.ovsschema": "1.2.0\n"} {
 		out, err := exec.Command("ovsdb-tool", "schema-version", file).CombinedOutput()
 		if err != nil || string(out) != want {
 			t.Errorf("%s: %s %v, want %s", file, out, err, want)

@@ -121,7 +121,7 @@ func TestOvsdbClient(t *testing.T) {
 	if got := client("list-dbs", db); got != "Open_vSwitch\n_Server\n" {
 		t.Errorf("list-dbs: %q", got)
 	}
-	if got := client("get-schema-version", db, "Open_vSwitch"); got != "8.3.1\n" {
+	if got := client("get-schema-version", db, "Open_vSwitch"); got != "8.3.2\n" {
 		t.Errorf("get-schema-version: %q", got)
 	}
 	if got := client("get-schema-cksum", db, "Open_vSwitch"); got != "3012963480 26720\n" {

@@ -234,7 +234,7 @@ func TestEphemeralChangesWriteNothing(t *testing.T) {
 // A file of an older schema is taken over; what has no place is named.
 func TestConvert(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conf.db")
-	old := strings.Replace(string(schema.OpenVSwitch().JSON()), `"8.3.1"`, `"8.3.0"`, 1)
+	old := strings.Replace(string(schema.OpenVSwitch().JSON()), `"8.3.2"`, `"8.3.0"`, 1)
 	old = strings.Replace(old, `"fail_mode":`, `"failure":`, 1)
 	sch, err := ovsdb.ParseSchema([]byte(old))
 	if err != nil {
@@ -252,7 +252,7 @@ func TestConvert(t *testing.T) {
 		t.Errorf("lost: %q", s.Lost())
 	}
 	run(t, s, `[{"op":"update","table":"Bridge","where":[],"row":{"fail_mode":"secure"}}]`)
-	if db, err := ReadOVSDBFile(path); err != nil || db.Schema().Version != "8.3.1" {
+	if db, err := ReadOVSDBFile(path); err != nil || db.Schema().Version != "8.3.2" {
 		t.Errorf("not rewritten: %v", err)
 	}
 	other, err := os.ReadFile("../ovsdb/testdata/test.ovsschema")

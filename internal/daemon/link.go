@@ -69,13 +69,15 @@ func (l *link) Close() {
 	l.ended.Wait()
 }
 
-// monitored is the tables and columns to follow: those that describe the switch. Interface.statistics is written every few seconds and
-// would come back each time.
+// monitored is the tables and columns to follow: those that describe the switch. The statistics of interfaces and mirrors are written every
+// few seconds and would come back each time.
 func monitored() map[string][]string {
 	tables := map[string][]string{"Open_vSwitch": nil, "Bridge": nil, "Port": nil, "Flow_Table": nil}
-	for _, c := range schema.OpenVSwitch().Tables["Interface"].Columns {
-		if c.Name[0] != '_' && c.Name != "statistics" {
-			tables["Interface"] = append(tables["Interface"], c.Name)
+	for _, table := range []string{"Interface", "Mirror"} {
+		for _, c := range schema.OpenVSwitch().Tables[table].Columns {
+			if c.Name[0] != '_' && c.Name != "statistics" {
+				tables[table] = append(tables[table], c.Name)
+			}
 		}
 	}
 	return tables

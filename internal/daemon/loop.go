@@ -182,6 +182,14 @@ func (l *loop) statistics(rows desired.Rows, res *reconcile.Results) []status.Up
 			out = append(out, status.Update{Table: "Interface", UUID: r.UUID, Columns: status.Columns{"statistics": now}})
 		}
 	}
+	for i := range res.Mirrors {
+		r := &res.Mirrors[i]
+		now := status.MirrorStatistics(r.Stats())
+		seen[r.UUID] = now
+		if before, ok := l.written[r.UUID]; (!ok || !before.Equal(now)) && rows.Row("Mirror", r.UUID) != nil {
+			out = append(out, status.Update{Table: "Mirror", UUID: r.UUID, Columns: status.Columns{"statistics": now}})
+		}
+	}
 	l.written = seen
 	return out
 }

@@ -60,6 +60,9 @@ func (r *reader) bridge(row Row) *Bridge {
 		}
 	}
 	c.Tables = r.flowTables(row, &b.Report)
+	for _, v := range row.Get("flood_vlans").Ints() {
+		c.FloodVLANs = append(c.FloodVLANs, int(v))
+	}
 	// ovn-controller's, and meaningless while there is no controller.
 	o.take("disable-in-band")
 	o.leftover()
@@ -86,6 +89,7 @@ func (r *reader) bridgePorts(b *Bridge) {
 		b.Ports = append(b.Ports, r.port(p, b))
 	}
 	slices.SortFunc(b.Ports, func(a, c *Port) int { return strings.Compare(a.Name, c.Name) })
+	r.mirrors(row, b)
 	if b.Refused == "" && !slices.ContainsFunc(b.Ports, func(p *Port) bool { return p.Local }) {
 		b.Ports = append(b.Ports, impliedLocal(b))
 	}

@@ -71,6 +71,9 @@ func showBridge(b *strings.Builder, br *desired.Bridge) {
 		if c.MACTableSize != 8192 || c.MACAging.Seconds() != 300 {
 			fmt.Fprintf(b, " macs=%d/%v", c.MACTableSize, c.MACAging)
 		}
+		if len(c.FloodVLANs) > 0 {
+			fmt.Fprintf(b, " flood-vlans=%v", c.FloodVLANs)
+		}
 		if c.ForwardBPDU {
 			b.WriteString(" forward-bpdu")
 		}
@@ -89,6 +92,14 @@ func showBridge(b *strings.Builder, br *desired.Bridge) {
 	}
 	b.WriteString("\n")
 	showReport(b, "  ", br.Report)
+	for _, m := range br.Mirrors {
+		if m.Wrong {
+			fmt.Fprintf(b, "  mirror %s wrong\n", m.Name)
+			continue
+		}
+		fmt.Fprintf(b, "  mirror %s all=%v src=%v dst=%v vlans=%v filter=%v out=%s/%d snaplen=%d\n",
+			m.Name, m.All, m.Src, m.Dst, m.VLANs, &m.Filter, m.OutPort, m.OutVLAN, m.SnapLen)
+	}
 	for _, p := range br.Ports {
 		showPort(b, p)
 	}
@@ -107,6 +118,9 @@ func showPort(b *strings.Builder, p *desired.Port) {
 	} else {
 		if c.VLANMode != "trunk" || len(c.Trunks) > 0 {
 			fmt.Fprintf(b, " %s tag=%d trunks=%v", c.VLANMode, c.Tag, c.Trunks)
+		}
+		if c.VLANMode == "dot1q-tunnel" {
+			fmt.Fprintf(b, " cvlans=%v type=%#x", c.CVLANs, c.QinQType)
 		}
 		if c.Protected {
 			b.WriteString(" protected")
@@ -145,6 +159,9 @@ func showInterface(b *strings.Builder, i *desired.Interface) {
 		}
 		if i.OFPortRequest != 0 || i.OFPortBefore != 0 {
 			fmt.Fprintf(b, " ofport=%d/%d", i.OFPortRequest, i.OFPortBefore)
+		}
+		if i.Police != (desired.Policing{}) {
+			fmt.Fprintf(b, " police=%+v", i.Police)
 		}
 		if i.Affinity != nil {
 			fmt.Fprintf(b, " affinity=%v", i.Affinity)

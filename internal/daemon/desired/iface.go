@@ -26,6 +26,7 @@ func (r *reader) iface(row Row, local bool) *Interface {
 		i.MAC = stableMAC(row.UUID())
 	}
 	i.readOther(row)
+	i.readPolicing(row)
 	unsupported(row, interfaceColumns, &i.Report)
 	if i.Refused == "" {
 		i.checkName()

@@ -38,6 +38,7 @@ func (r *reader) port(row Row, b *Bridge) *Port {
 // readOther reads other_config.
 func (p *Port) readOther(row Row) {
 	o := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &p.Report}
+	qinq := map[string]uint16{"802.1ad": 0x88a8, "802.1q": 0x8100}[o.choice("qinq-ethtype", "802.1ad", "802.1ad", "802.1q")]
 	priority := "never"
 	switch v, _ := o.take("priority-tags"); v {
 	case "always", "true": // true and false are the older words
@@ -54,6 +55,9 @@ func (p *Port) readOther(row Row) {
 		p.Config = nil
 	case p.Config != nil:
 		p.Config.Priority = priority
+		if p.Config.VLANMode == "dot1q-tunnel" {
+			p.Config.QinQType = qinq
+		}
 	}
 }
 
@@ -112,11 +116,15 @@ func readVLANs(row Row, report *Report) *PortConfig {
 		if c.Tag >= 0 {
 			c.VLANMode = "access"
 		}
-	case "access", "trunk", "native-tagged", "native-untagged":
-	case "dot1q-tunnel":
-		return bad("vlan_mode=dot1q-tunnel: not supported by this switch")
+	case "access", "trunk", "native-tagged", "native-untagged", "dot1q-tunnel":
 	default:
-		return bad("vlan_mode=%s: not one of access, trunk, native-tagged, native-untagged", c.VLANMode)
+		return bad("vlan_mode=%s: not one of access, trunk, native-tagged, native-untagged, dot1q-tunnel", c.VLANMode)
+	}
+	for _, v := range row.Get("cvlans").Ints() {
+		if v > maxVID {
+			return bad("cvlans=%d: VLANs are 0 to %d, 4095 is reserved", v, maxVID)
+		}
+		c.CVLANs = append(c.CVLANs, int(v))
 	}
 	c.settle(report)
 	return c
@@ -124,6 +132,10 @@ func readVLANs(row Row, report *Report) *PortConfig {
 
 // settle makes tag and trunks agree with the mode, as ovs-vswitchd.conf.db(5) explains the columns.
 func (c *PortConfig) settle(report *Report) {
+	if len(c.CVLANs) > 0 && c.VLANMode != "dot1q-tunnel" {
+		report.warn("cvlans has no effect with vlan_mode %s", c.VLANMode)
+		c.CVLANs = nil
+	}
 	if c.VLANMode == "trunk" {
 		if c.Tag >= 0 {
 			report.warn("tag=%d has no effect with vlan_mode trunk", c.Tag)
@@ -132,9 +144,9 @@ func (c *PortConfig) settle(report *Report) {
 		return
 	}
 	c.Tag = max(c.Tag, 0)
-	if c.VLANMode == "access" {
+	if c.VLANMode == "access" || c.VLANMode == "dot1q-tunnel" {
 		if len(c.Trunks) > 0 {
-			report.warn("trunks has no effect with vlan_mode access")
+			report.warn("trunks has no effect with vlan_mode %s", c.VLANMode)
 		}
 		c.Trunks = nil
 		return

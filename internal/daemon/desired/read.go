@@ -48,6 +48,7 @@ func (r *reader) root() {
 	s.Threads = readThreads(&other, r.env.CPUs)
 	r.sockDir = r.readSockDir(&other)
 	s.Flows = readFlows(&other)
+	readVLANLimit(&other)
 	other.leftover()
 	unsupported(row, rootColumns, &s.Report)
 	for _, id := range row.Get("bridges").UUIDs() {

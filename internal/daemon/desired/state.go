@@ -55,6 +55,7 @@ type Bridge struct {
 	Config  *BridgeConfig // nil: wrong, keep what is there
 	Secure  bool          // fail_mode=secure, whatever is wrong with the rest
 	Ports   []*Port       // by name; exactly one is Local unless the bridge is refused
+	Mirrors []*Mirror     // those that can be made, by name
 	Report  Report
 
 	DatapathID string // other_config:datapath-id as 16 hex digits, "" if not set
@@ -69,6 +70,7 @@ type BridgeConfig struct {
 	Secure       bool             // fail_mode=secure: no flow at the beginning; otherwise one with NORMAL
 	FlowFile     string           // other_config:flow-file, "" if not set
 	Tables       []Table          // flow_tables, by number
+	FloodVLANs   []int            // flood_vlans
 }
 
 // Table is a Flow_Table row, as one bridge has it.
@@ -93,9 +95,11 @@ type Port struct {
 
 // PortConfig is what can change while a port runs.
 type PortConfig struct {
-	VLANMode  string // "access", "trunk", "native-tagged" or "native-untagged"
+	VLANMode  string // "access", "trunk", "native-tagged", "native-untagged" or "dot1q-tunnel"
 	Tag       int    // -1 if none
 	Trunks    []int  // empty: all
+	CVLANs    []int  // of dot1q-tunnel, empty: all
+	QinQType  uint16 // of dot1q-tunnel, the EtherType of its tag
 	Protected bool
 	Priority  string // other_config:priority-tags, "never", "if-nonzero" or "always"
 }
@@ -114,6 +118,7 @@ type Interface struct {
 	Peer    string            // of a patch port
 	SockDir string            // directory of sockets that have no path of their own
 
+	Police        Policing
 	OFPortRequest int         // 0 if not set
 	OFPortBefore  int         // Interface.ofport as it stands, 0 if none
 	Affinity      map[int]int // rx queue to core, from other_config:pmd-rxq-affinity

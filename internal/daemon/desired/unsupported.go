@@ -42,13 +42,11 @@ var (
 		{name: "stp_enable", idle: isFalse},
 		{name: "rstp_enable", idle: isFalse},
 		{name: "mcast_snooping_enable", idle: isFalse, note: "multicast is flooded"},
-		{name: "mirrors"},
 		{name: "netflow"},
 		{name: "sflow"},
 		{name: "ipfix"},
 		{name: "controller"},
 		{name: "protocols"},
-		{name: "flood_vlans"},
 		{name: "auto_attach"},
 	}
 	tableColumns = []column{
@@ -56,7 +54,6 @@ var (
 		{name: "groups"},
 	}
 	portColumns = []column{
-		{name: "cvlans"},
 		{name: "qos"},
 		{name: "bond_mode"},
 		{name: "lacp", idle: isWord("off")},
@@ -65,10 +62,6 @@ var (
 		{name: "mac"},
 	}
 	interfaceColumns = []column{
-		{name: "ingress_policing_rate", idle: isZero},
-		{name: "ingress_policing_burst", idle: isZero},
-		{name: "ingress_policing_kpkts_rate", idle: isZero},
-		{name: "ingress_policing_kpkts_burst", idle: isZero},
 		{name: "bfd", idle: enables("enable")},
 		{name: "cfm_mpid"},
 		{name: "lldp", idle: enables("enable")},

@@ -20,6 +20,9 @@ type bridge struct {
 	err   string                // why it is not as asked for
 	ports map[string]*port      // by interface name
 
+	mirrors   []datapath.MirrorConfig // applied
+	mirrorErr string                  // why these are not those asked for
+
 	flowFile   string        // attached
 	flowErr    string        // why its flows are not those of the file
 	secure     bool          // fail_mode that its flows were last set by

@@ -18,7 +18,7 @@ func threadConfig(t *desired.Threads) datapath.ThreadConfig {
 }
 
 func bridgeConfig(c *desired.BridgeConfig) datapath.BridgeConfig {
-	out := datapath.BridgeConfig{MACTableSize: c.MACTableSize, MACAging: c.MACAging, ForwardBPDU: c.ForwardBPDU}
+	out := datapath.BridgeConfig{MACTableSize: c.MACTableSize, MACAging: c.MACAging, ForwardBPDU: c.ForwardBPDU, FloodVLANs: c.FloodVLANs}
 	if c.Secure || c.FlowFile != "" { // no packet goes before the file is loaded
 		out.FailMode = datapath.FailSecure
 	}
@@ -30,9 +30,12 @@ func datapathConfig(c *desired.PortConfig) datapath.PortConfig {
 		VLANMode: map[string]datapath.VLANMode{
 			"access": datapath.VLANAccess, "trunk": datapath.VLANTrunk,
 			"native-tagged": datapath.VLANNativeTagged, "native-untagged": datapath.VLANNativeUntagged,
+			"dot1q-tunnel": datapath.VLANDot1qTunnel,
 		}[c.VLANMode],
 		Tag:          c.Tag,
 		Trunks:       c.Trunks,
+		CVLANs:       c.CVLANs,
+		QinQType:     c.QinQType,
 		PriorityTags: map[string]datapath.PriorityTags{"if-nonzero": datapath.PriorityIfNonzero, "always": datapath.PriorityAlways}[c.Priority],
 		Protected:    c.Protected,
 	}

@@ -195,6 +195,7 @@ func (p *port) portConfig(want *desired.Port) datapath.PortConfig {
 	}
 	cfg.AdminUp = true
 	cfg.Peer = want.Iface.Peer
+	cfg.Police = datapath.Policing(want.Iface.Police)
 	cfg.Affinity = want.Iface.Affinity
 	if want.Iface.KeepAffinity {
 		cfg.Affinity = p.cfg.Affinity

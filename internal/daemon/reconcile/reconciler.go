@@ -67,6 +67,7 @@ func (r *Reconciler) Apply(s *desired.State) {
 	for _, want := range s.Bridges {
 		if b := r.bridges[want.Name]; b != nil && want.Refused == "" {
 			b.applyPorts(want, changed)
+			b.applyMirrors(want.Mirrors)
 		}
 	}
 	r.publish()

@@ -18,6 +18,7 @@ type Results struct {
 	Bridges    []BridgeResult
 	Ports      []PortResult
 	Interfaces []InterfaceResult
+	Mirrors    []MirrorResult
 }
 
 // BridgeResult is what has become of a Bridge row.
@@ -59,6 +60,7 @@ func (r *Reconciler) Results() *Results {
 	for _, want := range s.Bridges {
 		b := r.bridges[want.Name]
 		out.Bridges = append(out.Bridges, r.bridgeResult(want, b))
+		out.addMirrors(want, b)
 		for _, p := range want.Ports {
 			if !p.UUID.IsZero() {
 				out.Ports = append(out.Ports, PortResult{UUID: p.UUID, Report: p.Report})
@@ -85,7 +87,7 @@ func (r *Reconciler) bridgeResult(want *desired.Bridge, b *bridge) BridgeResult 
 		}
 		return res
 	}
-	for _, why := range []string{b.err, b.flowErr} {
+	for _, why := range []string{b.err, b.mirrorErr, b.flowErr} {
 		if why != "" {
 			res.Report.Errors = append(slices.Clone(res.Report.Errors), why)
 		}
@@ -130,7 +132,7 @@ func (r *Reconciler) addInterface(out *Results, i *desired.Interface, bridge str
 			}
 			errs = append(errs, faults...)
 		}
-		for _, why := range []string{b.err, b.flowErr} {
+		for _, why := range []string{b.err, b.mirrorErr, b.flowErr} {
 			if why != "" && i.Name == b.name {
 				errs = append(errs, "bridge "+b.name+": "+why)
 			}

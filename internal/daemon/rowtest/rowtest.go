@@ -46,7 +46,7 @@ func (f Rows) Row(table string, id ovsdb.UUID) desired.Row {
 }
 
 // Parse reads lines of the form "switch SETTING...", "bridge NAME SETTING...", "port NAME SETTING... / SETTING..." (the Port's settings, then
-// those of its Interface of the same name) and "also NAME SETTING..." (one more Interface of the port before); a port belongs to the bridge
+// those of its Interface of the same name) and "also NAME SETTING..." (one more Interface of the port before), "mirror NAME SETTING..." (where @PORT is a port); ports and mirrors belong to the bridge
 // before it. "again port NAME" puts a port of another bridge into this one as well. A setting is COLUMN=VALUE, COLUMN:KEY=VALUE or
 // COLUMN=[VALUE,...]. Lines that begin with # are comments. A row's UUID comes from its table and name, so that it is the same row in another
 // text.
@@ -93,6 +93,8 @@ func (p *parser) line(words []string) {
 		p.port = p.add("Port", words[1], before)
 		refer(p.bridge, "ports", p.port)
 		refer(p.port, "interfaces", p.add("Interface", words[1], after))
+	case words[0] == "mirror" && p.bridge != nil:
+		refer(p.bridge, "mirrors", p.add("Mirror", words[1], words[2:]))
 	case words[0] == "also" && p.port != nil:
 		refer(p.port, "interfaces", p.add("Interface", words[1], words[2:]))
 	case words[0] == "again" && p.bridge != nil && len(words) == 3:
@@ -150,6 +152,9 @@ func (p *parser) set(r *Row, setting string) {
 func atom(s string) ovsdb.Atom {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return ovsdb.Int(n)
+	}
+	if port, ok := strings.CutPrefix(s, "@"); ok {
+		return ovsdb.Ref(rowID("Port", port))
 	}
 	if s == "true" || s == "false" {
 		return ovsdb.Bool(s == "true")

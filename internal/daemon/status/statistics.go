@@ -34,6 +34,11 @@ func Statistics(s *datapath.PortStats, missed uint64) ovsdb.Datum {
 	return ovsdb.NewMap(pairs...)
 }
 
+// MirrorStatistics is Mirror.statistics.
+func MirrorStatistics(s datapath.MirrorStats) ovsdb.Datum {
+	return ovsdb.NewMap(count("tx_packets", s.Packets), count("tx_bytes", s.Bytes))
+}
+
 // DropName is a reason without the direction, which the counter says.
 func DropName(r packet.DropReason) string {
 	return strings.TrimPrefix(strings.TrimPrefix(r.String(), "rx_"), "tx_")
