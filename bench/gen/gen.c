@@ -209,12 +209,13 @@ static void send_from(uint16_t port, struct side *s, uint8_t kind, uint32_t numb
 	}
 }
 
-/* Whether another burst may be sent. What does not come within 10 ms is lost. */
+/* Whether another burst may be sent. What does not come for half a second is lost: on a busy
+ * machine the switch may not run for a tenth. */
 static int may_send(struct side *s, uint64_t now, uint64_t hz)
 {
 	if (!window || s->under_way + BATCH <= window)
 		return 1;
-	if (now - s->got_at > hz / 100) {
+	if (now - s->got_at > hz / 2) {
 		s->under_way = 0;
 		s->got_at = now;
 		return 1;
@@ -247,12 +248,13 @@ static void receive(uint16_t port, struct side *s, struct side *sender, int meas
 	rte_pktmbuf_free_bulk(m, n);
 }
 
-/* Takes what comes until nothing has come for some milliseconds. */
+/* Takes what comes until nothing is under way, or nothing has come for half a second. */
 static void drain(struct side *side, int sides, int measuring)
 {
-	uint64_t quiet = rte_get_tsc_hz() / 50, last = rte_rdtsc();
+	uint64_t patience = rte_get_tsc_hz() / 2, last = rte_rdtsc(), under_way;
 
-	while (rte_rdtsc() - last < quiet)
+	do {
+		under_way = 0;
 		for (int i = 0; i < sides; i++) {
 			uint64_t before = side[i].received;
 
@@ -260,6 +262,9 @@ static void drain(struct side *side, int sides, int measuring)
 			if (side[i].received != before)
 				last = rte_rdtsc();
 		}
+		for (int i = 0; i < sides; i++)
+			under_way += side[i].under_way;
+	} while (under_way && rte_rdtsc() - last < patience);
 	for (int i = 0; i < sides; i++)
 		side[i].under_way = 0;
 }
