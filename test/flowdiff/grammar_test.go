@@ -129,7 +129,7 @@ func (g grammar) edit(kind, tags string) string {
 		// mod_vlan_vid without knowing means push_vlan in some versions of OpenFlow.
 		switch tags {
 		case "one":
-			return g.one("set_field:4101->vlan_vid", "set_field:1->vlan_pcp", "strip_vlan", "mod_vlan_vid:6", "load:2->vlan_tci[13..15]")
+			return g.one("set_field:4101->vlan_vid", "set_field:1->vlan_pcp", "strip_vlan", "mod_vlan_vid:6")
 		case "none":
 			return g.one("push_vlan:0x8100,set_field:4101->vlan_vid", "push_vlan:0x88a8", "mod_vlan_vid:5", "mod_vlan_pcp:2")
 		}
