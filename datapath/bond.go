@@ -50,7 +50,7 @@ type BondConfig struct {
 	LACP           LACPMode
 	LACPFast       bool
 	SystemID       net.HardwareAddr // 6 bytes
-	SystemPriority uint16           // 0: 0xffff, the least
+	SystemPriority uint16           // 0: 0xfffe, as in Open vSwitch
 	FallbackAB     bool             // active-backup while LACP finds nobody
 }
 
@@ -180,7 +180,7 @@ func (o *Bond) set(c BondConfig, members []BondMember) error {
 		}
 	}
 	if c.SystemPriority == 0 {
-		c.SystemPriority = 0xffff
+		c.SystemPriority = 0xfffe
 	}
 	if c.Rebalance != o.cfg.Rebalance {
 		o.rebalance = o.d.clock.now() + c.Rebalance.Milliseconds()

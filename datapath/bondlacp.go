@@ -75,10 +75,18 @@ func (d *Datapath) receiveSlow(f *slowFrame) {
 	}
 }
 
-// sendPDU sends what LACP wants to say. d.mu is held.
+// sendPDU sends what LACP wants to say. What would pass a patch is given to the bond behind it: there
+// is no link that could fail. d.mu is held.
 func (o *Bond) sendPDU(lp *lacp.Port, pdu *lacp.PDU) {
 	for _, m := range o.members {
-		if m.lacp == lp {
+		switch q := o.d.peerOf(m.p); {
+		case m.lacp != lp:
+		case q != nil && q.bond != nil:
+			if n := q.bond.member(q.name); n != nil && n.lacp != nil {
+				n.lacp.Receive(pdu, o.d.clock.now())
+				o.d.bonds.kick()
+			}
+		case q == nil:
 			m.p.emit(pdu.AppendFrame(make([]byte, 0, lacp.FrameLen), m.address()))
 		}
 	}

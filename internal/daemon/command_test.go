@@ -22,7 +22,7 @@ func TestCommandsAnswer(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if out := r.script("vsctl add-br br0 -- add-port br0 p0 -- set Interface p0 type=dummy"); out != "" {
+	if out := r.script("vsctl add-br br0 -- add-port br0 p0 -- set Interface p0 type=dummy -- add-bond br0 bond0 b1 b2 bond_mode=balance-slb -- set Interface b1 type=dummy -- set Interface b2 type=dummy"); out != "" {
 		t.Fatal(out)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -49,6 +49,9 @@ func TestCommandsAnswer(t *testing.T) {
 		"ofctl/show": {"br0"}, "ofctl/names": {"br0"}, "ofctl/mod-port": {"br0", "p0", "no-flood"}, "ofctl/dump-groups": {"br0"},
 		"ofctl/dump-group-stats": {"br0"}, "ofctl/dump-group-features": {"br0"}, "ofctl/dump-meters": {"br0"}, "ofctl/meter-stats": {"br0"},
 		"ofctl/meter-features": {"br0"}, "ofctl/packet-out": {"br0", "in_port=1,packet=ffffffffffff0200000000010806,actions=drop"}, "ofctl/stage": {""},
+		"bond/hash": {"02:00:00:00:00:01"}, "bond/show": {"bond0"}, "bond/migrate": {"bond0", "3", "b1"}, "bond/set-active-member": {"bond0", "b1"},
+		"bond/set-active-slave": {"bond0", "b1"}, "bond/enable-member": {"bond0", "b1"}, "bond/enable-slave": {"bond0", "b1"},
+		"bond/disable-member": {"bond0", "b2"}, "bond/disable-slave": {"bond0", "b2"},
 		"netdev-dummy/transmitted": {"p0"}, "netdev-dummy/set-link": {"p0", "up"}, "time/warp": {"1000"},
 	}
 	for line := range strings.Lines(list) {

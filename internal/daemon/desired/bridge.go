@@ -86,9 +86,10 @@ func (r *reader) bridgePorts(b *Bridge) {
 			continue
 		}
 		r.ports[id] = b.Name
-		b.Ports = append(b.Ports, r.port(p, b))
+		b.Ports = append(b.Ports, r.port(p, b)...)
 	}
-	slices.SortFunc(b.Ports, func(a, c *Port) int { return strings.Compare(a.Name, c.Name) })
+	slices.SortFunc(b.Bonds, func(a, c *Bond) int { return strings.Compare(a.Name, c.Name) })
+	slices.SortStableFunc(b.Ports, func(a, c *Port) int { return strings.Compare(a.Name, c.Name) })
 	r.mirrors(row, b)
 	if b.Refused == "" && !slices.ContainsFunc(b.Ports, func(p *Port) bool { return p.Local }) {
 		b.Ports = append(b.Ports, impliedLocal(b))

@@ -103,6 +103,15 @@ func showBridge(b *strings.Builder, br *desired.Bridge) {
 	for _, p := range br.Ports {
 		showPort(b, p)
 	}
+	for _, o := range br.Bonds {
+		fmt.Fprintf(b, "  bond %s", o.Name)
+		if o.Config == nil {
+			b.WriteString(" config wrong")
+		} else {
+			fmt.Fprintf(b, " %+v", *o.Config)
+		}
+		fmt.Fprintf(b, " members=%v\n", o.Members)
+	}
 }
 
 func showPort(b *strings.Builder, p *desired.Port) {

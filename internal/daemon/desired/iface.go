@@ -128,6 +128,7 @@ func (i *Interface) readOther(row Row) {
 		}
 		i.Affinity = m
 	}
+	i.readLACP(&o)
 	o.leftover()
 }
 

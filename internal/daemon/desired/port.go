@@ -9,13 +9,17 @@ import (
 // maxVID is the highest VLAN that may be used; 4095 is reserved (IEEE 802.1Q-2022 table 9-2).
 const maxVID = 4094
 
-// port reads a Port row and its Interface.
-func (r *reader) port(row Row, b *Bridge) *Port {
+// port reads a Port row and its Interface, or Interfaces: then there is a port for each.
+func (r *reader) port(row Row, b *Bridge) []*Port {
 	p := &Port{UUID: row.UUID(), Name: row.Get("name").Str()}
 	p.Local = p.Name == b.Name
 	p.Config = readVLANs(row, &p.Report)
-	p.readOther(row)
+	bonded := len(row.Get("interfaces").UUIDs()) > 1 && !p.Local
+	bond := p.readOther(row, bonded)
 	unsupported(row, portColumns, &p.Report)
+	if !bonded {
+		unsupported(row, bondColumns, &p.Report)
+	}
 
 	var ifaces []*Interface
 	for _, id := range row.Get("interfaces").UUIDs() {
@@ -31,12 +35,15 @@ func (r *reader) port(row Row, b *Bridge) *Port {
 		ifaces = append(ifaces, r.iface(irow, p.Local))
 	}
 	slices.SortFunc(ifaces, func(a, c *Interface) int { return strings.Compare(a.Name, c.Name) })
+	if bonded && len(ifaces) > 0 && b.Refused == "" {
+		return r.bond(p, b, bond, ifaces)
+	}
 	r.assign(p, b, ifaces)
-	return p
+	return []*Port{p}
 }
 
-// readOther reads other_config.
-func (p *Port) readOther(row Row) {
+// readOther reads other_config, and all settings of a bond if it is one.
+func (p *Port) readOther(row Row, bonded bool) (bond *BondConfig) {
 	o := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &p.Report}
 	qinq := map[string]uint16{"802.1ad": 0x88a8, "802.1q": 0x8100}[o.choice("qinq-ethtype", "802.1ad", "802.1ad", "802.1q")]
 	priority := "never"
@@ -49,9 +56,13 @@ func (p *Port) readOther(row Row) {
 	default:
 		o.fail("priority-tags", v, "not one of never, if-nonzero, always")
 	}
+	bad := o.bad
+	if bonded {
+		bond = readBond(row, &o, &p.Report)
+	}
 	o.leftover()
 	switch {
-	case o.bad:
+	case bad:
 		p.Config = nil
 	case p.Config != nil:
 		p.Config.Priority = priority
@@ -59,6 +70,7 @@ func (p *Port) readOther(row Row) {
 			p.Config.QinQType = qinq
 		}
 	}
+	return bond
 }
 
 // assign gives the port its interface, or refuses those that it names.
@@ -67,8 +79,6 @@ func (r *reader) assign(p *Port, b *Bridge, ifaces []*Interface) {
 	switch {
 	case b.Refused != "":
 		refused = fmt.Sprintf("bridge %s: %s", b.Name, b.Refused)
-	case len(ifaces) > 1 && !p.Local:
-		refused = fmt.Sprintf("port %s: interfaces: bonds are not supported, a port has one interface", p.Name)
 	case len(ifaces) == 0 && p.Local:
 		ifaces = []*Interface{impliedLocal(b).Iface}
 	case len(ifaces) == 0:

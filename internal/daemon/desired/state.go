@@ -55,7 +55,8 @@ type Bridge struct {
 	Config  *BridgeConfig // nil: wrong, keep what is there
 	Secure  bool          // fail_mode=secure, whatever is wrong with the rest
 	Ports   []*Port       // by name; exactly one is Local unless the bridge is refused
-	Mirrors []*Mirror     // those that can be made, by name
+	Bonds   []*Bond       // by name
+	Mirrors []*Mirror     // those that have an output, by name
 	Report  Report
 
 	DatapathID string // other_config:datapath-id as 16 hex digits, "" if not set
@@ -88,8 +89,9 @@ type Port struct {
 	Config *PortConfig // nil: wrong, keep what is there
 	Report Report
 	Iface  *Interface
+	Bond   *Bond // that the port is one member of; nil: none
 
-	// Refused are interfaces that the port names but that cannot be used, such as those of a bond.
+	// Refused are interfaces that the port names but that cannot be used.
 	Refused []*Interface
 }
 
@@ -123,6 +125,7 @@ type Interface struct {
 	OFPortBefore  int         // Interface.ofport as it stands, 0 if none
 	Affinity      map[int]int // rx queue to core, from other_config:pmd-rxq-affinity
 	KeepAffinity  bool        // it is wrong, keep what is there
+	LACP          MemberLACP
 
 	// Claims are the things outside the switch that only one port may have, e.g. "device eth0" and "socket /run/x".
 	Claims []string

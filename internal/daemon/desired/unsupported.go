@@ -55,10 +55,6 @@ var (
 	}
 	portColumns = []column{
 		{name: "qos"},
-		{name: "bond_mode"},
-		{name: "lacp", idle: isWord("off")},
-		{name: "bond_updelay", idle: isZero},
-		{name: "bond_downdelay", idle: isZero},
 		{name: "mac"},
 	}
 	interfaceColumns = []column{

@@ -19,6 +19,7 @@ type bridge struct {
 	cfg   *desired.BridgeConfig // applied
 	err   string                // why it is not as asked for
 	ports map[string]*port      // by interface name
+	bonds map[string]*bond      // by name
 
 	mirrors   []datapath.MirrorConfig // applied
 	mirrorErr string                  // why these are not those asked for
@@ -56,7 +57,7 @@ func (r *Reconciler) applyBridge(want *desired.Bridge) {
 }
 
 func (r *Reconciler) addBridge(want *desired.Bridge) {
-	b := &bridge{r: r, name: want.Name, cfg: want.Config, ports: map[string]*port{}, fresh: true, id: want.DatapathID, log: r.log.With("bridge", want.Name)}
+	b := &bridge{r: r, name: want.Name, cfg: want.Config, ports: map[string]*port{}, bonds: map[string]*bond{}, fresh: true, id: want.DatapathID, log: r.log.With("bridge", want.Name)}
 	if b.cfg == nil { // wrong, and there is nothing to keep
 		b.cfg = &desired.BridgeConfig{Secure: want.Secure}
 	}
@@ -75,6 +76,7 @@ func (r *Reconciler) addBridge(want *desired.Bridge) {
 }
 
 func (b *bridge) remove() {
+	b.shrinkBonds(&desired.Bridge{})
 	for _, name := range slices.Sorted(maps.Keys(b.ports)) {
 		b.ports[name].remove()
 	}
@@ -110,6 +112,7 @@ func (b *bridge) removePorts(want *desired.Bridge) {
 
 // applyPorts makes or changes ports: its own first, then those with a number of their own, so that no other is given it.
 func (b *bridge) applyPorts(want *desired.Bridge, changed bool) {
+	b.shrinkBonds(want)
 	order := slices.Clone(want.Ports)
 	slices.SortStableFunc(order, func(x, y *desired.Port) int { return cmp.Compare(b.rank(x), b.rank(y)) })
 	for _, w := range order {
@@ -117,6 +120,7 @@ func (b *bridge) applyPorts(want *desired.Bridge, changed bool) {
 			b.applyPort(w, changed)
 		}
 	}
+	b.applyBonds(want)
 }
 
 func (b *bridge) rank(p *desired.Port) int {

@@ -22,6 +22,7 @@ type port struct {
 	want  *desired.Port // asked for last
 
 	dp      *datapath.Port // nil: not in the datapath
+	bonded  bool           // it is in the bond that it belongs to
 	cfg     datapath.PortConfig
 	request int // ofport_request that the number was chosen by
 	dev     netdev.Device
@@ -193,7 +194,7 @@ func (p *port) portConfig(want *desired.Port) datapath.PortConfig {
 		cfg = datapathConfig(want.Config)
 		cfg.OFPort = p.cfg.OFPort
 	}
-	cfg.AdminUp = true
+	cfg.AdminUp = want.Bond == nil || p.bonded
 	cfg.Peer = want.Iface.Peer
 	cfg.Police = datapath.Policing(want.Iface.Police)
 	cfg.Affinity = want.Iface.Affinity
@@ -212,7 +213,7 @@ func (p *port) unplug() {
 		p.dp.Detach()
 	}
 	p.dp.Remove()
-	p.dp, p.cfg = nil, datapath.PortConfig{}
+	p.dp, p.cfg, p.bonded = nil, datapath.PortConfig{}, false
 }
 
 func (p *port) remove() {

@@ -1,12 +1,14 @@
 package reconcile
 
 import (
+	"net"
 	"slices"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/config/ovsdb"
 	"github.com/gvswitch/gvswitch/datapath"
 	"github.com/gvswitch/gvswitch/internal/daemon/desired"
+	"github.com/gvswitch/gvswitch/internal/lacp"
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
@@ -32,6 +34,9 @@ type BridgeResult struct {
 type PortResult struct {
 	UUID   ovsdb.UUID
 	Report desired.Report
+
+	Bond         string // its name, "" if the port is none
+	ActiveMember string // address of the active member of a bond, "" if there is none
 }
 
 // InterfaceResult is what has become of an Interface row.
@@ -45,7 +50,8 @@ type InterfaceResult struct {
 	Kind     desired.Kind // of what runs
 	DP       *datapath.Port
 	Info     netdev.Info
-	Resets   int64 // changes of the link state
+	Resets   int64        // changes of the link state
+	LACP     *lacp.Status // of a member of a bond with LACP
 }
 
 // Results returns what has become of the state that was applied last.
@@ -59,10 +65,13 @@ func (r *Reconciler) Results() *Results {
 	}
 	for _, want := range s.Bridges {
 		b := r.bridges[want.Name]
+		ports, ifaces := len(out.Ports), len(out.Interfaces)
 		out.Bridges = append(out.Bridges, r.bridgeResult(want, b))
 		out.addMirrors(want, b)
 		for _, p := range want.Ports {
-			if !p.UUID.IsZero() {
+			if p.Bond != nil && p.Bond.Members[0].Name == p.Iface.Name {
+				out.Ports = append(out.Ports, PortResult{UUID: p.UUID, Report: p.Report, Bond: p.Name})
+			} else if p.Bond == nil && !p.UUID.IsZero() {
 				out.Ports = append(out.Ports, PortResult{UUID: p.UUID, Report: p.Report})
 			}
 			if p.Iface != nil {
@@ -71,6 +80,9 @@ func (r *Reconciler) Results() *Results {
 			for _, i := range p.Refused {
 				r.addInterface(out, i, want.Name)
 			}
+		}
+		if b != nil {
+			b.bondStatus(out, ports, ifaces)
 		}
 	}
 	return out
@@ -101,14 +113,19 @@ func (r *Reconciler) bridgeResult(want *desired.Bridge, b *bridge) BridgeResult 
 
 // datapathID is made of the address of the bridge's own device, as in OVS.
 func (b *bridge) datapathID() string {
-	mac := b.cfg.MAC
-	if p := b.ports[b.name]; mac == nil && p != nil && p.dev != nil {
-		mac = p.dev.Info().MAC
-	}
+	mac := b.address()
 	if mac == nil {
 		return ""
 	}
 	return "0000" + strings.ReplaceAll(mac.String(), ":", "")
+}
+
+// address is the bridge's own, nil if it has none.
+func (b *bridge) address() net.HardwareAddr {
+	if p := b.ports[b.name]; b.cfg.MAC == nil && p != nil && p.dev != nil {
+		return p.dev.Info().MAC
+	}
+	return b.cfg.MAC
 }
 
 func (r *Reconciler) addInterface(out *Results, i *desired.Interface, bridge string) {

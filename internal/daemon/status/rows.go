@@ -7,6 +7,7 @@ import (
 	"github.com/gvswitch/gvswitch/config/ovsdb"
 	"github.com/gvswitch/gvswitch/internal/daemon/desired"
 	"github.com/gvswitch/gvswitch/internal/daemon/reconcile"
+	"github.com/gvswitch/gvswitch/internal/lacp"
 )
 
 // Updates returns what has to be written so that the rows say what has become of the configuration. System is what does not change.
@@ -21,7 +22,7 @@ func Updates(rows desired.Rows, res *reconcile.Results, system Columns) []Update
 		add("Interface", res.Interfaces[i].UUID, interfaceColumns(&res.Interfaces[i]))
 	}
 	for _, p := range res.Ports {
-		add("Port", p.UUID, Columns{"status": reportMap(p.Report, nil)})
+		add("Port", p.UUID, Columns{"status": reportMap(p.Report, nil), "bond_active_slave": optionalStr(p.ActiveMember)})
 	}
 	for _, b := range res.Bridges {
 		add("Bridge", b.UUID, Columns{"status": reportMap(b.Report, nil), "datapath_id": optionalStr(b.DatapathID), "datapath_version": ovsdb.Scalar(ovsdb.Str("<built-in>"))})
@@ -66,6 +67,8 @@ func interfaceColumns(i *reconcile.InterfaceResult) Columns {
 		"link_resets": optional(i.Running, ovsdb.Int(i.Resets)),
 		"link_state":  optional(i.Running, ovsdb.Str(upDown(info.Link))),
 		"admin_state": optional(i.Running, ovsdb.Str("up")),
+
+		"lacp_current": optional(i.LACP != nil, ovsdb.Bool(i.LACP != nil && *i.LACP == lacp.StatusCurrent)),
 	}
 	status := map[string]string{}
 	for k, v := range info.Status {
