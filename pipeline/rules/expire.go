@@ -60,6 +60,34 @@ func (r *Rule) deadline() (at int64, idle bool) {
 	return at, false
 }
 
+// Expires tells whether Expire would now remove a rule, as far as it has been told of packets.
+func (t *Tables) Expires(now int64) bool {
+	for {
+		t.lockPiece()
+		found, more := t.expires(now)
+		t.mu.Unlock()
+		if !more {
+			return found
+		}
+	}
+}
+
+// expires looks at some rules. Preconditions: mu.
+func (t *Tables) expires(now int64) (found, more bool) {
+	for range piece {
+		if len(t.timers) == 0 || t.timers[0].due > now {
+			return false, false
+		}
+		at, _ := t.timers[0].rule.deadline()
+		if at <= now {
+			return true, false
+		}
+		t.timers[0].due = at
+		heap.Fix(&t.timers, 0)
+	}
+	return false, true
+}
+
 // Expire removes the rules whose idle or hard timeout has passed, each few of them in a version of their own,
 // and takes out of memory what went a while ago. Call it a few times a second from
 // a control goroutine; what it holds no longer than a small change.
