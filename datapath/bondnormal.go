@@ -1,6 +1,7 @@
 package datapath
 
 import (
+	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/packet"
 	"github.com/gvswitch/gvswitch/pipeline/xlate"
 )
@@ -43,8 +44,8 @@ func (b *bridgeRun) admit(q *xlate.Normal, v *portView, dst, key uint64) packet.
 }
 
 // choose is the member of a bond that the packet leaves by.
-func (b *bridgeRun) choose(o *bondView, q *xlate.Normal, d *decision) *portView {
-	m, bucket := o.member(q.Key, d.vid, q.Mask)
+func (b *bridgeRun) choose(o *bondView, key, mask *flow.Key, d *decision) *portView {
+	m, bucket := o.member(key, d.vid, mask)
 	if o.hash == hashL2 || o.hash == hashL4 {
 		if n := &b.t.fl.notes; n.bond == 0 {
 			n.bond, n.bucket = o.id, bucket

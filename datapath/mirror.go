@@ -166,6 +166,9 @@ func (v *bridgeView) addMirror(i int, m *mirror) {
 				w.out, p.mirrorOut = p, true
 			}
 		}
+		for _, p := range v.byOF { // and the members of its bond
+			p.mirrorOut = p.mirrorOut || w.out != nil && p.port.bond != nil && p.port.bond == w.out.port.bond
+		}
 	}
 	if len(c.VLANs) > 0 {
 		w.vlans = new(vlanSet)
@@ -262,6 +265,11 @@ func (m *mirrorView) selects(q *xlate.Mirror, d *decision) bool {
 // mirrorOuts adds the ports that a packet goes to, which passed by v.
 func (b *bridgeRun) mirrorOuts(m *mirrorView, v *portView, d *decision, q *xlate.Mirror) {
 	if o := m.out; o != nil {
+		if o.bond != nil {
+			if o = b.chooseMirror(o.bond, d, q); o == nil {
+				return
+			}
+		}
 		if v.plain() && o.mode == VLANTrunk && o.prio == PriorityNever {
 			// As it is: nothing depends on its tags.
 			q.Outs = append(q.Outs, xlate.NormalOut{OF: uint32(o.ofPort), VLAN: q.Key[flow.WordVLAN]})
@@ -279,8 +287,25 @@ func (b *bridgeRun) mirrorOuts(m *mirrorView, v *portView, d *decision, q *xlate
 	in := *d
 	in.vid = m.outVLAN
 	for _, of := range b.v.numbers {
-		if o := b.v.byOF[of]; !o.mirrorOut && o.reaches(&in, q.Mask) {
-			q.Outs = append(q.Outs, v.leave(o, &in, q.Key, q.Mask))
+		o := b.v.byOF[of]
+		if o.mirrorOut || o.lid != o.id || !o.reaches(&in, q.Mask) {
+			continue
 		}
+		if o.bond != nil {
+			if o = b.chooseMirror(o.bond, &in, q); o == nil {
+				continue
+			}
+		}
+		q.Outs = append(q.Outs, v.leave(o, &in, q.Key, q.Mask))
 	}
+}
+
+// chooseMirror is choose for a mirror's packet.
+func (b *bridgeRun) chooseMirror(o *bondView, d *decision, q *xlate.Mirror) *portView {
+	if o.hash != hashNone {
+		q.Mask[flow.WordVLAN] |= vidBits
+		q.Mask[flow.WordDst] |= macBits
+		q.Mask[flow.WordSrc] |= macBits
+	}
+	return b.choose(o, q.Key, q.Mask, d)
 }

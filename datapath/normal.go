@@ -162,7 +162,7 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 				continue
 			}
 			if o.bond != nil {
-				if o = b.choose(o.bond, q, &d); o == nil {
+				if o = b.choose(o.bond, q.Key, q.Mask, &d); o == nil {
 					continue
 				}
 			}
@@ -182,7 +182,7 @@ func (b *bridgeRun) Normal(q *xlate.Normal) {
 			q.Text = "forwarding to learned port"
 		}
 		if out.bond != nil {
-			if out = b.choose(out.bond, q, &d); out == nil {
+			if out = b.choose(out.bond, q.Key, q.Mask, &d); out == nil {
 				q.Why = packet.BondDown
 				return
 			}
