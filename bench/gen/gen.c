@@ -300,7 +300,7 @@ int main(int argc, char **argv)
 	struct side side[2] = {0};
 	int eal = rte_eal_init(argc, argv), sides, measuring = 0;
 	double seconds, warm, rate, moves, learns, hz;
-	uint64_t now, begin, end, deadline, gap, move_gap, learn_gap, move_due, learn_due;
+	uint64_t now, begin, end, deadline, gap, lag, move_gap, learn_gap, move_due, learn_due;
 	uint64_t sent = 0, received = 0, bytes = 0;
 	uint32_t moved = 0, learned = 0;
 
@@ -327,6 +327,7 @@ int main(int argc, char **argv)
 	}
 	hz = rte_get_tsc_hz();
 	gap = rate > 0 ? hz * BATCH / rate : 0;
+	lag = window ? hz / 20 : 8 * gap; /* a window keeps bursts small enough by itself */
 	move_gap = moves > 0 ? hz / moves : 0;
 	learn_gap = learns > 0 ? hz / learns : 0;
 	now = rte_rdtsc();
@@ -361,7 +362,7 @@ int main(int argc, char **argv)
 			if (!s->once && now >= s->due && may_send(s, now, hz)) {
 				transmit(i, s, now);
 				if (gap) /* after a pause, do not make up for all of it */
-					s->due = now - s->due > 8 * gap ? now + gap : s->due + gap;
+					s->due = now - s->due > lag ? now + gap : s->due + gap;
 			}
 			receive(i, s, &side[sides - 1 - i], measuring);
 		}
