@@ -1,9 +1,9 @@
 package datapath
 
-// A difference between members of less than 1/32 of the lesser one, or of less than some 100 kbit/s over the
-// usual ten seconds, is no reason to move anything; moving a bucket has to better it by a tenth.
+// A difference between two members of less than a tenth of the lesser one, or of less than some 100 kbit/s over the
+// usual ten seconds, is no reason to move anything.
 const (
-	loadShift = 5
+	loadPart  = 10
 	loadLeast = 100_000
 )
 
@@ -57,11 +57,11 @@ func (o *Bond) improvement() (bucket int, to *bondMember) {
 		return -1, nil
 	}
 	diff := load[most] - load[least]
-	if diff < load[least]>>loadShift || diff < loadLeast {
+	if diff < load[least]/loadPart || diff < loadLeast {
 		return -1, nil
 	}
 	bucket = -1
-	best := diff - diff/10
+	best := diff
 	for i, m := range o.assign {
 		if m != most || o.rate[i] == 0 || o.rate[i] >= diff {
 			continue
@@ -75,4 +75,20 @@ func (o *Bond) improvement() (bucket int, to *bondMember) {
 		}
 	}
 	return bucket, least
+}
+
+// spread shares the buckets that nothing goes by out among the enabled members: a member that comes back gets
+// some of what will come, and what goes on is not disturbed.
+func (o *Bond) spread(l []*bondMember) {
+	var idle []int
+	for i, m := range o.assign {
+		if m != nil && o.rate[i] == 0 && o.load[i].Load() == o.seen[i] {
+			idle = append(idle, i)
+		}
+	}
+	for k, i := range idle {
+		if m := l[k%len(l)]; o.assign[i] != m {
+			o.assign[i], o.moved[i] = m, true
+		}
+	}
 }

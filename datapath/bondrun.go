@@ -242,6 +242,10 @@ func (o *Bond) deal() {
 		}
 		o.moved[i] = o.moved[i] || m != nil
 	}
+	if len(l) > o.dealt && o.dealt > 0 {
+		o.spread(l)
+	}
+	o.dealt = len(l)
 }
 
 // byID gives the bonds by number, for a snapshot. Datapath.mu is held.
