@@ -155,6 +155,7 @@ func (p *program) commands(act func(*cli.Context) error) []*cli.Command {
 		}
 	}
 	add(flowGroup, "explain", "BRIDGE [FLOW] [--count=N]", "follow packets as they are forwarded, and print each step, lookup, action and reason", nil)
+	add(runtimeGroup, "pcap", pcapArgs, "capture what a port receives, sends and drops, to a file in the format pcapng, or as text", nil)
 	for _, c := range runtimeCommands {
 		add(runtimeGroup, c.name, c.args, c.usage, nil)
 	}

@@ -100,7 +100,7 @@ func argumentKind(app *cli.App, command string, n int) string {
 	if i < 0 {
 		return ""
 	}
-	kinds := strings.Fields(app.Commands[i].ArgsUsage)
+	kinds := slices.DeleteFunc(strings.Fields(app.Commands[i].ArgsUsage), func(w string) bool { return strings.HasPrefix(w, "-") })
 	switch {
 	case n < len(kinds):
 	case len(kinds) > 0 && strings.HasSuffix(kinds[len(kinds)-1], "..."):

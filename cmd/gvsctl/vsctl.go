@@ -169,6 +169,8 @@ func (p *program) own(ctx context.Context, c *cli.Context, s *settings, line par
 		return true, p.ownFlow(ctx, s, line)
 	case name == "explain":
 		return true, p.explain(ctx, s, line)
+	case name == "pcap":
+		return true, p.pcap(ctx, s, args)
 	case isRuntime(name):
 		for _, o := range line.locals {
 			if name != "dump-ports" || o.Name != "--names" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +21,7 @@ func (e *CommandError) Error() string { return e.Text }
 // Client is a connection to a command socket. Its methods may be called from any goroutine; the switch runs the commands in turn.
 type Client struct {
 	conn   *jsonrpc.Conn
+	files  *fileConn
 	socket string
 }
 
@@ -29,7 +31,8 @@ func Dial(ctx context.Context, socket string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to %q (%s)", socket, reason(err))
 	}
-	c := &Client{conn: jsonrpc.NewConn(conn, nil), socket: socket}
+	files := &fileConn{UnixConn: conn.(*net.UnixConn)}
+	c := &Client{conn: jsonrpc.NewConn(files, nil), files: files, socket: socket}
 	go func() { _ = c.conn.Serve(context.Background()) }() // its end shows in the calls
 	return c, nil
 }
@@ -78,6 +81,12 @@ func (c *Client) CallJSON(ctx context.Context, command string, args ...string) (
 	var value json.RawMessage
 	err := c.call(ctx, command, args, &value)
 	return value, err
+}
+
+// CallFile is Call with a file that the command gets, see TakeFile. The caller may close f when it returns.
+func (c *Client) CallFile(ctx context.Context, f *os.File, command string, args ...string) (string, error) {
+	c.files.send(f)
+	return c.Call(ctx, command, args...)
 }
 
 func (c *Client) call(ctx context.Context, command string, args []string, result any) error {

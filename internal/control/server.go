@@ -101,6 +101,10 @@ func (s *Server) drain() {
 func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if u, ok := conn.(*net.UnixConn); ok {
+		f := &fileConn{UnixConn: u}
+		conn, run = f, context.WithValue(run, filesKey{}, f)
+	}
 	ses := &session{server: s, ctx: run, requests: make(chan *jsonrpc.Request, maxPipelined)}
 	c := jsonrpc.NewConn(conn, ses, jsonrpc.MaxMessage(maxRequest))
 

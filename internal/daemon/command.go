@@ -33,6 +33,7 @@ type run func(args []string) (control.Result, error)
 // register makes all commands known.
 func (c *commands) register(s *control.Server) {
 	c.registerText(s)
+	c.registerStreams(s)
 	c.registerExplain(s)
 	for _, group := range [][]entry{
 		c.fdbCommands(), c.pmdCommands(), c.dpctlCommands(), c.portCommands(), c.vlogCommands(), c.healthCommands(), c.dummyCommands(),

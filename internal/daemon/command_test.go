@@ -56,7 +56,8 @@ func TestCommandsAnswer(t *testing.T) {
 	}
 	for line := range strings.Lines(list) {
 		fields := strings.Fields(line)
-		if len(fields) == 0 || !strings.HasPrefix(line, "  ") || fields[0] == "exit" || strings.HasPrefix(fields[0], "explain/") || fields[0] == "set-options" {
+		if len(fields) == 0 || !strings.HasPrefix(line, "  ") || fields[0] == "exit" || strings.HasPrefix(fields[0], "explain/") || strings.HasPrefix(fields[0], "stream/") ||
+			fields[0] == "set-options" {
 			continue
 		}
 		name := fields[0]

@@ -52,6 +52,7 @@ datapath, netdev/dummy < datapath/flowtest;
 internal/jsonrpc < config/ovsdb < config/schema, config/store, config/client, config/internal/ovstest;
 config/schema < config/server;
 internal/jsonrpc, internal/version < internal/control;
+NONE < internal/pcapng;
 
 # gvsctl is a client and does not know the switch, but the language of flows.
 config/client, config/store, internal/control < internal/vsctl < cmd/gvsctl;
@@ -61,7 +62,7 @@ pipeline/ofp < cmd/gvsctl;
 NONE < internal/daemon/logging;
 config/ovsdb, netdev < internal/daemon/desired < internal/daemon/rowtest;
 internal/daemon/desired, datapath < internal/daemon/reconcile < internal/daemon/status;
-config/client, config/store, config/server, internal/control, netdev/veth, netdev/dummy, netdev/... < internal/daemon;
+config/client, config/store, config/server, internal/control, internal/pcapng, netdev/veth, netdev/dummy, netdev/... < internal/daemon;
 internal/daemon/status, internal/daemon/logging < internal/daemon < cmd/gvswitchd;
 
 # The tests' tools.
