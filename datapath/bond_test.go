@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gvswitch/gvswitch/internal/lacp"
 	"github.com/gvswitch/gvswitch/packet"
 )
 
@@ -55,7 +56,7 @@ func (x *bonded) out(frames ...[]byte) (n []int) {
 	for _, dev := range x.devs {
 		k := 0
 		for _, f := range dev.sent() {
-			if f[12] != 0x80 || f[13] != 0x35 {
+			if typ := int(f[12])<<8 | int(f[13]); typ != 0x8035 && typ != lacp.EtherType {
 				k++
 			}
 		}

@@ -141,6 +141,7 @@ func (d *Datapath) portFault(p *Port, dev netdev.Device, epoch uint32, reason st
 	defer p.faults.Done()
 	d.apply()
 	p.faultAt = d.epoch
+	d.bonds.kick()
 	d.mu.Unlock()
 	if f, ok := dev.(netdev.Faulter); ok {
 		f.Fault(reason)

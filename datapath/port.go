@@ -179,6 +179,7 @@ func (p *Port) Configure(c PortConfig) error {
 	p.cfg = c.clone()
 	d.replan = d.replan || !maps.Equal(old.Affinity, c.Affinity)
 	d.apply()
+	d.bonds.kick()
 	if old.vlans() != p.cfg.vlans() || old.Peer != c.Peer {
 		p.flushMACs()
 	}
@@ -213,6 +214,7 @@ func (p *Port) SetOpenFlowConfig(c OFConfig) error {
 	}
 	p.of = c
 	p.d.apply()
+	p.d.bonds.kick()
 	return nil
 }
 
