@@ -39,7 +39,8 @@ func (v *portView) wrap(d *decision) bool {
 // mask.
 func (v *portView) reaches(d *decision, mask *flow.Key) bool {
 	if v.mode != VLANDot1qTunnel {
-		return v.carries(d.vid)
+		// A customer's tag is not for those who know nothing of it. (The VLAN that the frame came with was looked at.)
+		return v.carries(d.vid) && !(d.outer && d.inner != 0 && v.mode == VLANAccess)
 	}
 	if v.trunks != nil {
 		mask[flow.WordVLAN] |= vidBits | vidBits>>32
