@@ -6,6 +6,8 @@ package rules
 const (
 	tableTags = 48
 	groupTags = 8
+	// GroupTags are the bits of all groups.
+	GroupTags uint64 = (1<<groupTags - 1) << tableTags
 	// FreeTags are the bits that this package does not use.
 	FreeTags uint64 = 0xff << 56
 )

@@ -41,14 +41,25 @@ type Liveness interface {
 	PortUp(of uint32) bool
 }
 
-// maxChain is how many groups may watch or use each other in a row.
-const maxChain = 32
+const (
+	// maxChain is how many groups may watch or use each other in a row.
+	maxChain = 32
+	// maxBuckets is how many buckets a group may have: as many as its message has room for in OpenFlow, and what a
+	// poll thread can choose from in some 100 us.
+	maxBuckets = 8192
+	// maxWatched is how many buckets of watched groups a poll thread looks at for one packet. Groups that watch each
+	// other may lead to any number; what it does not come to is dead.
+	maxWatched = 1 << 14
+)
 
 // Live tells whether a bucket is alive: its watched port is up and its watched group has
 // a live bucket.
-func (t *Tables) Live(b *Bucket, l Liveness) bool { return t.live(b, l, 0) }
+func (t *Tables) Live(b *Bucket, l Liveness) bool {
+	left := maxWatched
+	return t.live(b, l, 0, &left)
+}
 
-func (t *Tables) live(b *Bucket, l Liveness, depth int) bool {
+func (t *Tables) live(b *Bucket, l Liveness, depth int, left *int) bool {
 	if b.Def.WatchPort != ofp.PortNone && !l.PortUp(b.Def.WatchPort) {
 		return false
 	}
@@ -60,7 +71,10 @@ func (t *Tables) live(b *Bucket, l Liveness, depth int) bool {
 		return false
 	}
 	for _, b := range g.Buckets {
-		if t.live(b, l, depth+1) {
+		if *left--; *left < 0 {
+			return false
+		}
+		if t.live(b, l, depth+1, left) {
 			return true
 		}
 	}
@@ -71,6 +85,7 @@ func (t *Tables) live(b *Bucket, l Liveness, depth int) bool {
 // a bucket that comes or goes moves only its share of hashes; of a fast failover group the
 // first that is alive; of an indirect group the only one. It is nil if there is none, and for groups of type all.
 func (t *Tables) Pick(g *Group, hash uint32, l Liveness) *Bucket {
+	left := maxWatched
 	switch g.Def.Type {
 	case ofp.GroupIndirect:
 		if len(g.Buckets) != 0 {
@@ -78,7 +93,7 @@ func (t *Tables) Pick(g *Group, hash uint32, l Liveness) *Bucket {
 		}
 	case ofp.GroupFastFailover:
 		for _, b := range g.Buckets {
-			if t.Live(b, l) {
+			if t.live(b, l, 0, &left) {
 				return b
 			}
 		}
@@ -87,7 +102,7 @@ func (t *Tables) Pick(g *Group, hash uint32, l Liveness) *Bucket {
 		var best *Bucket
 		var most float64
 		for _, b := range g.Buckets {
-			if b.Def.Weight == 0 || !t.Live(b, l) {
+			if b.Def.Weight == 0 || !t.live(b, l, 0, &left) {
 				continue
 			}
 			h := mixed(mixed(0x243f6a8885a308d3, uint64(hash), 0), uint64(b.Def.ID), 1)

@@ -73,11 +73,13 @@ func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now
 	if err := t.checkGroup(&g.Def); err != nil {
 		return Changed{}, err
 	}
+	var before map[uint32]*Bucket
+	if old != nil && (g.Def.Type == ofp.GroupSelect || cmd == GroupInsertBuckets || cmd == GroupRemoveBuckets) {
+		before = old.byID()
+	}
 	for i := range g.Def.Buckets {
 		b := &Bucket{Def: &g.Def.Buckets[i]}
-		if g.Def.Type == ofp.GroupSelect || old == nil || cmd == GroupInsertBuckets || cmd == GroupRemoveBuckets {
-			b.inherit(old)
-		}
+		b.inherit(before[b.Def.ID])
 		if b.packets == nil {
 			b.packets, b.bytes = new(atomic.Uint64), new(atomic.Uint64)
 		}
@@ -89,15 +91,19 @@ func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now
 	return ch, nil
 }
 
-// inherit takes over the counters of a bucket with the same number and actions.
-func (b *Bucket) inherit(old *Group) {
-	if old == nil {
-		return
+// byID are a group's buckets.
+func (g *Group) byID() map[uint32]*Bucket {
+	m := make(map[uint32]*Bucket, len(g.Buckets))
+	for _, b := range g.Buckets {
+		m[b.Def.ID] = b
 	}
-	for _, o := range old.Buckets {
-		if o.Def.ID == b.Def.ID && sameActions(o.Def.Actions, b.Def.Actions) {
-			b.packets, b.bytes = o.packets, o.bytes
-		}
+	return m
+}
+
+// inherit takes over the counters of the bucket that had its number, if that has the same actions.
+func (b *Bucket) inherit(old *Bucket) {
+	if old != nil && sameActions(old.Def.Actions, b.Def.Actions) {
+		b.packets, b.bytes = old.packets, old.bytes
 	}
 }
 
@@ -136,7 +142,11 @@ func (t *Tables) checkGroup(d *ofp.GroupDef) *Error {
 	if d.Type == ofp.GroupIndirect && len(d.Buckets) != 1 {
 		return refuse(GroupInvalid, "group %d: an indirect group has one bucket, not %d", d.ID, len(d.Buckets))
 	}
-	seen := map[uint32]bool{}
+	if len(d.Buckets) > maxBuckets {
+		return refuse(GroupInvalid, "group %d: it may have %d buckets, not %d", d.ID, maxBuckets, len(d.Buckets))
+	}
+	seen := make(map[uint32]bool, len(d.Buckets))
+	chains := chains{t: t, to: d.ID}
 	for i := range d.Buckets {
 		b := &d.Buckets[i]
 		if seen[b.ID] {
@@ -152,37 +162,59 @@ func (t *Tables) checkGroup(d *ofp.GroupDef) *Error {
 		if err := t.check(b.Actions); err != nil {
 			return err
 		}
-		if t.leadsTo(b, d.ID, 0) {
+		if chains.bucket(b) >= maxChain {
 			return refuse(GroupLoop, "group %d: bucket %d leads back to the group", d.ID, b.ID)
 		}
 	}
 	return nil
 }
 
-// leadsTo tells whether a bucket uses or watches a group by way of others, or of too many.
-func (t *Tables) leadsTo(b *ofp.Bucket, id uint32, depth int) bool {
-	through := func(via uint32) bool {
-		if via == id || depth == maxChain {
-			return true
-		}
-		g := t.Group(via)
-		if g == nil {
-			return false
-		}
-		for i := range g.Def.Buckets {
-			if t.leadsTo(&g.Def.Buckets[i], id, depth+1) {
-				return true
-			}
-		}
-		return false
+// chains finds out how long the chains of groups are that buckets use or watch. Each group is looked at once, however many
+// ways lead to it.
+type chains struct {
+	t      *Tables
+	to     uint32         // a chain to this group has no end
+	length map[uint32]int // of the groups that it has looked at
+}
+
+// bucket is the length of the longest chain that begins with a bucket; at least maxChain stands for all that are too
+// long or come back.
+func (c *chains) bucket(b *ofp.Bucket) int {
+	longest := 0
+	if b.WatchGroup != ofp.GroupAny {
+		longest = c.group(b.WatchGroup)
 	}
-	if b.WatchGroup != ofp.GroupAny && through(b.WatchGroup) {
+	walk(b.Actions, func(a ofp.Action) bool {
+		if g, ok := a.(ofp.Group); ok {
+			longest = max(longest, c.group(g.ID))
+		}
 		return true
-	}
-	return !walk(b.Actions, func(a ofp.Action) bool {
-		g, ok := a.(ofp.Group)
-		return !ok || !through(g.ID)
 	})
+	return longest
+}
+
+func (c *chains) group(id uint32) int {
+	if id == c.to {
+		return maxChain
+	}
+	if n, ok := c.length[id]; ok {
+		return n
+	}
+	g := c.t.Group(id)
+	if g == nil {
+		return 0
+	}
+	if c.length == nil {
+		c.length = map[uint32]int{}
+	}
+	c.length[id] = maxChain // if one leads back to it
+	longest := 0
+	for i := range g.Def.Buckets {
+		longest = max(longest, c.bucket(&g.Def.Buckets[i]))
+	}
+	n := min(longest+1, maxChain)
+	c.length[id] = n
+	return n
 }
 
 // deleteGroup deletes the flows that use a group, then the group. That it does not exist is no error.

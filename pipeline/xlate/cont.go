@@ -13,6 +13,9 @@ const (
 	maxDepth     = 64   // tables, groups and patches within each other, that lead backwards
 	maxResubmits = 4096 // table lookups
 	maxActions   = 4096 // of the list
+	// maxSteps bounds the work for one packet, some 2 ms: actions done, groups' buckets and bundles' members chosen from,
+	// with other things that take long counted as several.
+	maxSteps = 1 << 16
 	maxPatches   = 8    // patches within each other
 
 	maxConts  = 1024
@@ -138,7 +141,7 @@ func (x *Xlate) save() int32 {
 // loop does actions until nothing is left but cont stop.
 func (x *Xlate) loop(stop int32) {
 	c := &x.cur
-	for !x.failed {
+	for !x.failed && x.spend(1) {
 		if c.at < len(c.list) {
 			a := c.list[c.at]
 			c.at++
@@ -150,6 +153,15 @@ func (x *Xlate) loop(stop int32) {
 		}
 		x.resume()
 	}
+}
+
+// spend takes n steps of work off what a packet may cost, and is false if that is too much.
+func (x *Xlate) spend(n int) bool {
+	if x.steps += n; x.steps > maxSteps {
+		x.fatal(packet.TooManyActions, covOversize, "over 65536 steps of translation")
+		return false
+	}
+	return true
 }
 
 // resume takes up what comes after a list that is done.

@@ -23,7 +23,9 @@ func (x *Xlate) group(id uint32) {
 	first, last := 0, len(g.Buckets)
 	switch g.Def.Type {
 	case ofp.GroupSelect, ofp.GroupFastFailover:
-		x.dependOnWatched(g, 0)
+		if !x.spend(len(g.Buckets)) || x.dependOnWatched(g) && !x.spend(watchSteps) {
+			return
+		}
 		h := uint32(0)
 		if g.Def.Type == ofp.GroupSelect {
 			h = x.groupHash(g)
@@ -56,18 +58,18 @@ func (x *Xlate) group(id uint32) {
 	x.bucketRange(g, int32(first), int32(last), save)
 }
 
-// dependOnWatched makes the list depend on the groups that g's buckets watch.
-func (x *Xlate) dependOnWatched(g *rules.Group, depth int) {
+// watchSteps is what it may take to find out whether watched groups are alive.
+const watchSteps = 256
+
+// dependOnWatched makes the list depend on the groups that g's buckets watch, if they do: on all groups, for those may watch others.
+func (x *Xlate) dependOnWatched(g *rules.Group) bool {
 	for _, b := range g.Buckets {
-		id := b.Def.WatchGroup
-		if id >= ofp.GroupMax || depth == 8 {
-			continue
-		}
-		x.res.Tags |= rules.GroupTag(id)
-		if w := x.cur.tables.Group(id); w != nil {
-			x.dependOnWatched(w, depth+1)
+		if b.Def.WatchGroup < ofp.GroupMax {
+			x.res.Tags |= rules.GroupTags
+			return true
 		}
 	}
+	return false
 }
 
 // bucketRange does bucket i, and when it is done those up to end. The packet is saved.

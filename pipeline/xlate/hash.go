@@ -131,6 +131,9 @@ func (x *Xlate) multipath(a *ofp.Multipath) {
 	case "hash_threshold":
 		link = uint32(uint64(h) * uint64(n) >> 32)
 	case "hrw":
+		if !x.spend(int(n / 16)) {
+			return
+		}
 		link = highest(h, n)
 	case "iter_hash":
 		link = iterate(h, n, a.Arg)
@@ -172,6 +175,9 @@ func iterate(h, n, arg uint32) uint32 {
 func (x *Xlate) bundle(a *ofp.Bundle) {
 	c := &x.cur
 	port := ofp.PortNone
+	if !x.spend(len(a.Members)) {
+		return
+	}
 	if a.Algorithm == "active_backup" {
 		for _, m := range a.Members {
 			if x.live.PortUp(m) {

@@ -6,6 +6,9 @@ import (
 	"github.com/gvswitch/gvswitch/pipeline/rules"
 )
 
+// learnSteps is what learning costs: a lock, and a change of a table.
+const learnSteps = 64
+
 // learn makes a flow of the packet and adds it. It is the one action that allocates.
 func (x *Xlate) learn(a *ofp.Learn) {
 	for i := range a.Specs {
@@ -14,6 +17,9 @@ func (x *Xlate) learn(a *ofp.Learn) {
 		}
 	}
 	x.res.Learns = true
+	if !x.spend(learnSteps) {
+		return
+	}
 	if !x.in.Effects && x.trace == nil {
 		x.learned(a, true)
 		return

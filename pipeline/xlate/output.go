@@ -86,6 +86,9 @@ func (x *Xlate) flood(all bool) {
 	x.wc[flow.WordPort] |= bitsInPort
 	in, vlan := c.packet.key.InPort(), c.packet.key[flow.WordVLAN]
 	lo := len(x.outs)
+	if !x.spendOnPorts() {
+		return
+	}
 	for _, of := range c.bridge.Ports() {
 		if of == in {
 			continue
@@ -101,11 +104,17 @@ func (x *Xlate) flood(all bool) {
 	x.sendOuts(int32(lo), int32(len(x.outs)), -1)
 }
 
+// spendOnPorts is for what looks at all ports of the bridge.
+func (x *Xlate) spendOnPorts() bool { return x.spend(8 + len(x.cur.bridge.Ports())/8) }
+
 // doNormal asks the bridge.
 func (x *Xlate) doNormal() {
 	c, q := &x.cur, &x.normal
 	x.wc[flow.WordPort] |= bitsInPort
 	lo := len(x.outs)
+	if !x.spendOnPorts() {
+		return
+	}
 	*q = Normal{
 		InOF: c.packet.key.InPort(), Key: &c.packet.key, Learn: x.in.Effects, Note: x.trace != nil,
 		Mask: x.wc, Outs: x.outs[lo:],

@@ -27,6 +27,7 @@ type Xlate struct {
 	spare   packetState
 	queue   uint64 // the packet's WordQueue at first
 	lookups int
+	steps   int
 	failed  bool
 	failure packet.DropReason
 
@@ -99,7 +100,7 @@ func (x *Xlate) run() {
 	x.list, x.outs = x.list[:0], x.outs[:0]
 	x.nConts, x.nSaves, x.contFloor, x.saveFloor = 0, 0, 0, 0
 	x.nStack, x.nSets, x.nBuf, x.nVers = 0, 0, 0, 0
-	x.lookups, x.failed = 0, false
+	x.lookups, x.steps, x.failed = 0, 0, false
 
 	c := &x.cur
 	c.packet.start(x.orig)
