@@ -104,8 +104,8 @@ const (
 
 // explaining is what a thread needs for it.
 type explaining struct {
-	tokens int
-	filled int64 // ms
+	done   int   // explained of late: less one each millisecond
+	at     int64 // ms
 	sel    map[*explainer]*selector
 	before []effectCounts
 	rx     effectCounts

@@ -73,14 +73,14 @@ func (t *thread) selectorOf(x *explainer) *selector {
 // mayExplain takes one from what the thread may explain.
 func (t *thread) mayExplain() bool {
 	e := &t.explaining
-	if t.ms != e.filled {
-		e.tokens = int(min(int64(e.tokens)+t.ms-e.filled, explainBurst))
-		e.filled = t.ms
+	if t.ms != e.at {
+		e.done = int(max(int64(e.done)-(t.ms-e.at), 0))
+		e.at = t.ms
 	}
-	if e.tokens <= 0 {
+	if e.done >= explainBurst {
 		return false
 	}
-	e.tokens--
+	e.done++
 	return true
 }
 
