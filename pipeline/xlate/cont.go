@@ -15,8 +15,8 @@ const (
 	maxActions   = 4096 // of the list
 	// maxSteps bounds the work for one packet, some 2 ms: actions done, groups' buckets and bundles' members chosen from,
 	// with other things that take long counted as several.
-	maxSteps = 1 << 16
-	maxPatches   = 8    // patches within each other
+	maxSteps   = 1 << 16
+	maxPatches = 8 // patches within each other
 
 	maxConts  = 1024
 	maxSaves  = 192
