@@ -85,8 +85,8 @@ type Bond struct {
 	seen      [buckets]uint64        // of load, at the last rebalancing
 	rate      [buckets]uint64        // bytes between the last two
 	rebalance int64                  // ms, when the next is due
-	dealt     int  // members that the buckets were dealt to last
-	changed   bool // poll threads know it, and the network not yet
+	dealt     int                    // members that the buckets were dealt to last
+	changed   bool                   // poll threads know it, and the network not yet
 	teach     []teachMAC             // addresses that the network is still to be told of
 	teachAll  bool                   // after the next snapshot: all
 	moved     [buckets]bool          // after the next snapshot: those in these buckets

@@ -131,7 +131,7 @@ func (p *bondPair) exchange(first int) {
 		b.send(eth(-1, first+100+i))
 	}
 	p.pump(100)
-	if n, m := len(b.sent()), len(a.sent()); n != 32 || m != 32 {
+	if n, m := b.data(), a.data(); n != 32 || m != 32 {
 		p.t.Errorf("32 broadcasts each way: %d and %d arrived", n, m)
 	}
 	for i := range 32 {
@@ -139,7 +139,7 @@ func (p *bondPair) exchange(first int) {
 		b.send(eth(first+i, first+100+i))
 	}
 	p.pump(100)
-	if n, m := len(b.sent()), len(a.sent()); n != 64 || m != 32 {
+	if n, m := b.data(), a.data(); n != 64 || m != 32 {
 		p.t.Errorf("64 and 32 unicast frames: %d and %d arrived", n, m)
 	}
 }
