@@ -20,8 +20,11 @@ var explainOptions = []option{
 	{name: "format", short: 'f', arg: needsArg},
 }
 
-// explain follows packets of a bridge as they are forwarded, and prints what happens to each, until there were as many as --count says or it is
-// interrupted.
+// explainCount is how many packets are explained if nothing else is said.
+const explainCount = 5
+
+// explain follows packets of a bridge as they are forwarded, and prints what happens to each, until there were as many as --count says (0: until it is
+// interrupted).
 func (p *program) explain(ctx context.Context, s *settings, line parsed) error {
 	given, operands, err := permute(line.rest[1:], explainOptions)
 	if err != nil {
@@ -41,10 +44,10 @@ func (p *program) explain(ctx context.Context, s *settings, line parsed) error {
 		return err
 	}
 	asJSON := opt.json || s.vsctl.Style.Format == "json"
-	count := uint64(0) // no end
+	count := uint64(explainCount) // 0: no end
 	for _, g := range given {
 		if v, ok := strings.CutPrefix(g, "--count="); ok {
-			if count, err = strconv.ParseUint(v, 10, 31); err != nil || count == 0 {
+			if count, err = strconv.ParseUint(v, 10, 31); err != nil {
 				return fmt.Errorf("--count: %q is not a number of packets", v)
 			}
 		}
