@@ -51,6 +51,8 @@ func BenchmarkFlows(b *testing.B) {
 		{"normal-megaflow", 1024, []string{"actions=NORMAL"}, FlowConfig{NoWords: true}},
 		{"ports", 1024, append([]string{"priority=9,udp,tp_src=1,actions=drop"}, cross...), FlowConfig{}},
 		{"acl=1000/masks=20/flows=10000", 10000, acl(1000, 20), FlowConfig{}},
+		// Each flow has a megaflow of its own.
+		{"megaflows=100000", 100_000, []string{"in_port=1,actions=multipath(symmetric_l4,1,modulo_n,1,0,reg0[0..15]),2", "in_port=2,actions=multipath(symmetric_l4,1,modulo_n,1,0,reg0[0..15]),1"}, FlowConfig{}},
 		{"edit", 1024, []string{"in_port=1,ip,actions=dec_ttl,mod_dl_dst:02:00:00:00:00:09,2", "in_port=2,ip,actions=dec_ttl,mod_dl_dst:02:00:00:00:00:09,1"}, FlowConfig{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
