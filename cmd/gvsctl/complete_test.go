@@ -32,6 +32,7 @@ func TestCompletion(t *testing.T) {
 		{"set Interface vm0", "type options", "_uuid"},
 		{"set Interface vm0 type=tap", "type options", ""},
 		{"fdb/show", "br0", "vm0"},
+		{"pcap -i", "vm0", "add-port"},
 		{"show", "", "br0"},
 		{"nosuch", "", "br0"},
 		{"list Nosuch x", "", "br0"},
