@@ -174,3 +174,60 @@ func TestMirrorsAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// Mirrors and rates come and go while packets do; none is lost without a name.
+func TestMirrorChurn(t *testing.T) {
+	d, b := newSwitch(t)
+	if err := d.SetThreads(ThreadConfig{CPUs: []int{0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	var ports []*Port
+	var devs []*fake
+	for i := range 4 {
+		p, dev := plug(t, b, fmt.Sprint("p", i), trunk)
+		ports, devs = append(ports, p), append(devs, dev)
+	}
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			devs[i%2].send(udp(1+(i+1)%2, 1+i%2, i%8, 9), tagged(-1, 1+i%2, uint16(5+i%3)))
+			if i%64 == 0 {
+				settle(t, devs...)
+			}
+		}
+	}()
+	for i := range 150 {
+		var l []MirrorConfig
+		for k := range i % 4 {
+			l = append(l, MirrorConfig{Name: fmt.Sprint("m", k), All: k == 0, DstPorts: []string{"p0"}, OutPort: fmt.Sprint("p", 2+(i+k)%2), SnapLen: k * 20})
+		}
+		if i%5 == 0 {
+			l = append(l, MirrorConfig{Name: "vlan", SrcPorts: []string{"p1"}, OutVLAN: 6})
+		}
+		if err := b.SetMirrors(l); err != nil {
+			t.Fatal(err)
+		}
+		c := trunk
+		c.Police = Policing{Rate: uint32(i%3) * 100}
+		if err := ports[i%2].Configure(c); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 0 {
+			checkConservation(t, d)
+		}
+	}
+	close(stop)
+	<-ended
+	settle(t, devs...)
+	d.Synchronize()
+	if devs[2].count() == 0 || devs[3].count() == 0 {
+		t.Error("nothing was mirrored")
+	}
+}

@@ -178,16 +178,6 @@ func (s *Sim) addPort(br *datapath.Bridge, bridge string, p Port) error {
 	return port.Attach(dev)
 }
 
-// vlans reads VLANs, with commas between them.
-func vlans(text string) (all []int, err error) {
-	for t := range strings.SplitSeq(text, ",") {
-		n, e := strconv.Atoi(t)
-		err = errors.Join(err, e)
-		all = append(all, n)
-	}
-	return all, err
-}
-
 // Close implements Switch. It reports frames that were lost without a trace.
 func (s *Sim) Close() error {
 	if s.dp == nil {
