@@ -220,7 +220,7 @@ func (t *thread) flood(i int, v *portView, in *inCounters, depth int) {
 		if o.lid == v.lid || !o.carries(d.vid) || v.protected && o.protected {
 			continue
 		}
-		out := t.tx[id]
+		out := t.tx[o.id]
 		act := o.encap(&d)
 		j, why := i, packet.DropNone
 		if op := act.op(); op != opNone {

@@ -171,11 +171,6 @@ func (d *Datapath) views() []*portView {
 		w.faulter, _ = p.dev.(netdev.Faulter)
 		ports[p.id] = w
 	}
-	for b, v := range bridges {
-		for i := range b.mirrors {
-			v.addMirror(i, &b.mirrors[i])
-		}
-	}
 	for _, p := range d.ports {
 		if p == nil || p.gone {
 			continue
@@ -189,6 +184,11 @@ func (d *Datapath) views() []*portView {
 			ready = ready && len(p.txLocks) > 0
 		}
 		w.ready = ready
+	}
+	for b, v := range bridges {
+		for i := range b.mirrors {
+			v.addMirror(i, &b.mirrors[i])
+		}
 	}
 	d.viewBonds(ports)
 	for _, w := range ports {
