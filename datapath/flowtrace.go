@@ -79,7 +79,7 @@ func (b *Bridge) PacketOut(frame []byte, inOF uint32, actions []ofp.Action) erro
 		return fmt.Errorf("bridge %q: frame of %d bytes: not in %d..%d", b.name, len(frame), packet.MinFrame, packet.MaxFrame)
 	}
 	p := b.ports[0]
-	if inOF < uint32(ofp.PortMax) || inOF == ofp.PortLocal {
+	if inOF < ofp.PortMax || inOF == ofp.PortLocal {
 		if q := b.ofport(uint16(inOF)); q != nil {
 			p = q
 		}

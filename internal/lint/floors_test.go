@@ -60,7 +60,7 @@ pipeline/ofp < cmd/gvsctl;
 
 # The daemon: rows become what is desired, which is compared with what is.
 NONE < internal/daemon/logging;
-config/ovsdb, netdev < internal/daemon/desired < internal/daemon/rowtest;
+config/ovsdb, netdev, flow < internal/daemon/desired < internal/daemon/rowtest;
 internal/daemon/desired, datapath < internal/daemon/reconcile < internal/daemon/status;
 config/client, config/store, config/server, internal/control, internal/pcapng, netdev/veth, netdev/dummy, netdev/... < internal/daemon;
 internal/daemon/status, internal/daemon/logging < internal/daemon < cmd/gvswitchd;
