@@ -18,7 +18,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
-tags= timeout=5m
+tags= timeout=15m
 FUZZTIME=${FUZZTIME:-3s}
 if [ -n "${GVSWITCH_SOAK:-}" ]; then
     tags=soak timeout=8h FUZZTIME=5m
