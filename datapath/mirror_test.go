@@ -231,3 +231,18 @@ func TestMirrorChurn(t *testing.T) {
 		t.Error("nothing was mirrored")
 	}
 }
+
+// What a few packets count is known within seconds, though the thread sleeps again at once and nobody asks it: whichever
+// iteration they come in, the thread has something to tell.
+func TestCountsOfSleepers(t *testing.T) {
+	_, br, th := bare(t)
+	flowPair(t, br, th, 64, "udp,actions=dec_ttl,all", "actions=normal")
+	for range 3 * watchEvery {
+		th.fl.pass.worked = false
+		th.fl.pass.due.Store(false)
+		th.iterate()
+		if !th.fl.pass.due.Load() {
+			t.Fatalf("packets of iteration %d are not told", th.round)
+		}
+	}
+}

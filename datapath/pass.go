@@ -42,8 +42,7 @@ func (t *thread) passSlice(got int) {
 	f := t.fl
 	s := &f.pass
 	if got != 0 && !s.worked {
-		s.worked = true
-		s.due.Store(true)
+		s.work()
 	}
 	if !s.running {
 		asked := s.asked.Load()
@@ -77,6 +76,12 @@ func (t *thread) passSlice(got int) {
 			return
 		}
 	}
+}
+
+// work notes that packets came.
+func (s *pass) work() {
+	s.worked = true
+	s.due.Store(true)
 }
 
 func (t *thread) passDone() {

@@ -195,6 +195,8 @@ func (t *thread) iterate() {
 	}
 	if t.fl.pass.running || t.round%watchEvery == 0 || got == 0 {
 		t.passSlice(got)
+	} else if !t.fl.pass.worked {
+		t.fl.pass.work()
 	}
 	if t.call.Load() != nil {
 		t.answer()
