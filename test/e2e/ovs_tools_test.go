@@ -105,7 +105,7 @@ func testVsctl(t *testing.T, s *Switch, vsctl func(args ...string) string) {
 	if err := want(vsctl("list", "Interface", "veth0"), "ofport", "statistics", "admin_state", "mac_in_use"); err != nil {
 		t.Errorf("list: %v", err)
 	}
-	id := strings.TrimSpace(vsctl("--id=@m", "create", "Mirror", "name=m0", "--", "add", "Bridge", "br0", "mirrors", "@m"))
+	id := strings.TrimSpace(vsctl("--id=@m", "create", "Mirror", "name=m0", "output_vlan=9", "--", "add", "Bridge", "br0", "mirrors", "@m"))
 	vsctl("clear", "Bridge", "br0", "mirrors")
 	if left := vsctl("--columns=_uuid", "list", "Mirror"); strings.Contains(left, id) {
 		t.Errorf("the Mirror %s that nobody refers to any more is still there", id)
