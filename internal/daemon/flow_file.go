@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -197,19 +198,34 @@ func (f *flowFiles) flush(file *flowFile) {
 	}
 }
 
+// flowsOf are a bridge's flows, and the groups and meters that there were for all of them: while others change those, it looks again.
+func flowsOf(t *rules.Tables) (meters []*rules.Meter, groups []*rules.Group, flows []*rules.Rule) {
+	meters, groups = t.Meters(), t.Groups()
+	for range 100 {
+		flows = t.Flows(nil)
+		m, g := t.Meters(), t.Groups()
+		if slices.Equal(m, meters) && slices.Equal(g, groups) {
+			break
+		}
+		meters, groups = m, g
+	}
+	return meters, groups, flows
+}
+
 // flowFileText is the content of a file: numbers for ports, since they stay when a port's name does not.
 func flowFileText(t *rules.Tables) []byte {
+	meters, groups, flows := flowsOf(t)
 	out := []byte("# Flows of gvswitch. Written after each change; to change them by hand, end gvswitchd first.\n")
-	for _, m := range t.Meters() {
+	for _, m := range meters {
 		// The text has each band on a line of its own.
 		out = append(append(out, "meter "...), bytes.ReplaceAll(m.Def.Append(nil), []byte("\n"), []byte(" "))...)
 		out = append(out, '\n')
 	}
-	for _, g := range t.Groups() {
+	for _, g := range groups {
 		out = append(append(out, "group "...), bytes.TrimSpace(g.Def.Append(nil, nil))...)
 		out = append(out, '\n')
 	}
-	for _, r := range t.Flows(nil) {
+	for _, r := range flows {
 		if r.Idle != 0 || r.Hard != 0 {
 			continue // it would live again from the beginning
 		}

@@ -159,7 +159,7 @@ func (t *Tables) checkGroup(d *ofp.GroupDef) *Error {
 		if usesGroup(b.Actions, d.ID) || b.WatchGroup == d.ID {
 			return refuse(GroupLoop, "group %d: bucket %d uses the group itself", d.ID, b.ID)
 		}
-		if err := t.check(b.Actions); err != nil {
+		if err := t.check(b.Actions, true); err != nil {
 			return err
 		}
 		if chains.bucket(b) >= maxChain {

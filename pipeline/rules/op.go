@@ -43,7 +43,7 @@ func (t *Tables) compile(n int, mod func(int) *ofp.FlowMod, o *Options) (ops []o
 			x.outPort, x.outGroup = ofp.PortNone, ofp.GroupAny
 		}
 		if f.Command == ofp.Add || f.Command == ofp.Modify || f.Command == ofp.ModifyStrict {
-			if err = t.check(f.Flow.Actions); err != nil {
+			if err = t.check(f.Flow.Actions, false); err != nil {
 				err.Index = i
 				return nil, false, err
 			}
@@ -55,16 +55,16 @@ func (t *Tables) compile(n int, mod func(int) *ofp.FlowMod, o *Options) (ops []o
 	return ops, small, nil
 }
 
-// check refuses actions that cannot work in these tables.
-func (t *Tables) check(actions []ofp.Action) (err *Error) {
+// check refuses actions that cannot work in these tables. What a bucket names may come later, as with Open vSwitch.
+func (t *Tables) check(actions []ofp.Action, bucket bool) (err *Error) {
 	walk(actions, func(a ofp.Action) bool {
 		switch a := a.(type) {
 		case ofp.Group:
-			if t.Group(a.ID) == nil {
+			if !bucket && t.Group(a.ID) == nil {
 				err = refuse(UnknownGroup, "group %d does not exist", a.ID)
 			}
 		case ofp.Meter:
-			if t.Meter(a.ID) == nil {
+			if !bucket && t.Meter(a.ID) == nil {
 				err = refuse(UnknownMeter, "meter %d does not exist", a.ID)
 			}
 		case ofp.Conjunction:
