@@ -56,6 +56,9 @@ func (f *flowFiles) Attach(b *reconcile.BridgeEntry, path string) (loaded bool, 
 	if path == "" {
 		return false, nil
 	}
+	if other := f.holder(path); other != "" {
+		return false, fmt.Errorf("other_config:flow-file: %s: it is the file of bridge %s", path, other)
+	}
 	text, err := os.ReadFile(path)
 	absent := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -83,6 +86,18 @@ func (f *flowFiles) Attach(b *reconcile.BridgeEntry, path string) (loaded bool, 
 	return !absent, nil
 }
 
+// holder is the bridge whose file it is, "" if it is none's.
+func (f *flowFiles) holder(path string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, file := range f.files {
+		if filepath.Clean(file.path) == filepath.Clean(path) {
+			return file.name
+		}
+	}
+	return ""
+}
+
 // load makes a bridge's flows those of a file's text, in one step, after the groups and meters that they need are there. Names are understood.
 func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 	t, names, now := b.DP.Tables(), namesOf(b, true), f.now()
@@ -92,7 +107,8 @@ func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 	for line := range strings.Lines(text) {
 		number++
 		place := fmt.Sprintf("%s:%d: ", path, number)
-		word, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		line, comment, _ := strings.Cut(line, "#")
+		word, value, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(line), "\t", " "), " ")
 		switch word {
 		case "group":
 			mods, err := readGroups(value, "", ofp.GroupAdd, names)
@@ -120,6 +136,9 @@ func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 			rest.WriteByte('\n')
 		default:
 			rest.WriteString(line)
+			if comment != "" {
+				rest.WriteByte('\n')
+			}
 		}
 	}
 	flows, err := readFlowsToAdd(rest.String(), path, names)
