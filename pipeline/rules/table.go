@@ -102,7 +102,7 @@ func (t *table) strict(r *Rule, version uint64) *Rule {
 	if s == nil {
 		return nil
 	}
-	for o := s.rules.head(r.tag); o != nil; o = o.next.Load() {
+	for o := s.rules.head(r.tag); o != nil && o.Priority >= r.Priority; o = o.next.Load() {
 		if o.seen(version) && o.same(r) {
 			return o
 		}
