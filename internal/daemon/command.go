@@ -63,6 +63,7 @@ func text(format string, args ...any) (control.Result, error) {
 // bridge finds a bridge, or fails in Open vSwitch's words.
 func (c *commands) bridge(name string) (*reconcile.BridgeEntry, error) {
 	if b := c.directory().Bridge(name); b != nil {
+		c.flowFiles.wait(b.DP)
 		return b, nil
 	}
 	return nil, fmt.Errorf("no such bridge: %q", name)

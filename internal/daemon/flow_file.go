@@ -35,8 +35,9 @@ type flowFiles struct {
 	reserve func(bytes int64) (release func()) // the datapath's
 	log     *slog.Logger
 
-	mu    sync.Mutex
-	files map[*datapath.Bridge]*flowFile
+	mu      sync.Mutex
+	files   map[*datapath.Bridge]*flowFile
+	loading map[*datapath.Bridge]chan struct{} // closed when it is over
 }
 
 // flowFile is one of them.
@@ -56,6 +57,7 @@ func (f *flowFiles) Attach(b *reconcile.BridgeEntry, path string) (loaded bool, 
 	if path == "" {
 		return false, nil
 	}
+	defer f.begin(b.DP)()
 	if other := f.holder(path); other != "" {
 		return false, fmt.Errorf("other_config:flow-file: %s: it is the file of bridge %s", path, other)
 	}
@@ -84,6 +86,34 @@ func (f *flowFiles) Attach(b *reconcile.BridgeEntry, path string) (loaded bool, 
 		f.Changed(b.DP)
 	}
 	return !absent, nil
+}
+
+// begin has those who wait for a bridge wait until end is called.
+func (f *flowFiles) begin(b *datapath.Bridge) (end func()) {
+	done := make(chan struct{})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.loading == nil {
+		f.loading = map[*datapath.Bridge]chan struct{}{}
+	}
+	f.loading[b] = done
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.loading, b)
+		close(done)
+	}
+}
+
+// wait returns when no file is being loaded into a bridge: what a command did meanwhile would be lost
+// when the file's flows take the place of all that are there.
+func (f *flowFiles) wait(b *datapath.Bridge) {
+	f.mu.Lock()
+	done := f.loading[b]
+	f.mu.Unlock()
+	if done != nil {
+		<-done
+	}
 }
 
 // holder is the bridge whose file it is, "" if it is none's.

@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/gvswitch/gvswitch/datapath"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 	"github.com/gvswitch/gvswitch/pipeline/rules"
 )
@@ -102,4 +105,25 @@ func TestRefusedAction(t *testing.T) {
 	if why := refusedAction([]ofp.Action{ofp.Output{Port: 1}, ofp.CTClear{}, ofp.Clone{}}); why != "" {
 		t.Error(why)
 	}
+}
+
+// A command waits until the flows that will take the place of all others are there.
+func TestCommandsWaitForFlowFile(t *testing.T) {
+	var f flowFiles
+	b := new(datapath.Bridge)
+	f.wait(b)
+	end := f.begin(b)
+	var ended atomic.Bool
+	waited := make(chan bool)
+	go func() {
+		f.wait(b)
+		waited <- ended.Load()
+	}()
+	time.Sleep(20 * time.Millisecond)
+	ended.Store(true)
+	end()
+	if !<-waited {
+		t.Error("did not wait")
+	}
+	f.wait(b)
 }
