@@ -14,8 +14,8 @@ import (
 // What explaining a packet takes on a poll thread. It allocates, as nothing else there does: it is asked for by a person,
 // and explaining bounds how often it is done.
 
-// explain forwards the burst's first n packets, which came in at v, one by one if there is one among them that is to be
-// explained; if not, it reports false.
+// explain forwards the burst's first n packets, which came in at v and have been surveyed, one by one if there is one among
+// them that is to be explained; if not, it reports false.
 func (t *thread) explain(v *portView, n int, in *inCounters) bool {
 	if t.w.bridges[v.br.id] == nil {
 		return false
@@ -37,8 +37,6 @@ func (t *thread) explain(v *portView, n int, in *inCounters) bool {
 		return false
 	}
 	pr := &t.pr[v.id]
-	t.renew(v, in, n)
-	t.survey(t.burst.Pkts[:n], uint32(v.id))
 	for i := range n {
 		x := asked[i]
 		if x != nil && !t.mayExplain() {

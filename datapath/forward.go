@@ -11,8 +11,8 @@ import (
 // so the order of any flow is kept.
 func (t *thread) forward(v *portView, n int, in *inCounters) {
 	t.received, t.longest, t.flags = n, 0, 0
-	if t.obs != nil && t.observe(v, n, in) {
-		return
+	if t.obs != nil {
+		t.observe(v, n)
 	}
 	if v == nil || !v.up {
 		t.refused(n, in, packet.PortDown)
@@ -28,6 +28,9 @@ func (t *thread) forward(v *portView, n int, in *inCounters) {
 		}
 	}
 	shortest := t.survey(t.burst.Pkts[:n], uint32(v.id))
+	if t.obs != nil && t.explain(v, n, in) {
+		return
+	}
 	switch {
 	case pr.mode == modeFlows:
 		t.forwardFlows(v, n, in)

@@ -53,11 +53,10 @@ func (d *Datapath) observeThread(t *thread) error {
 	return nil
 }
 
-// observe shows the burst's first n packets, which came in at v, to those who want to see them. It reports true if it has
-// forwarded them.
-func (t *thread) observe(v *portView, n int, in *inCounters) bool {
+// observe shows the burst's first n packets, which came in at v, to the captures that want to see them.
+func (t *thread) observe(v *portView, n int) {
 	if v == nil {
-		return false
+		return
 	}
 	for i := range n {
 		t.burst.Pkts[i].InPort = uint32(v.id)
@@ -75,7 +74,6 @@ func (t *thread) observe(v *portView, n int, in *inCounters) bool {
 		}
 		p.ring.publish()
 	}
-	return len(t.obs.explains) > 0 && v.up && t.explain(v, n, in)
 }
 
 // sawSent is told what is handed to o's device.

@@ -72,6 +72,29 @@ func TestPolice(t *testing.T) {
 	}
 }
 
+// Packets that are explained are policed as all others are.
+func TestPoliceExplained(t *testing.T) {
+	d, b := newSwitch(t)
+	c := trunk
+	c.Police = Policing{Rate: 1, Burst: 800} // 100,000 bytes, and then 125 a second
+	p1, d1 := plug(t, b, "p1", c)
+	_, d2 := plug(t, b, "p2", trunk)
+	x, err := d.Explain(ExplainConfig{Bridge: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for range 300 {
+		d1.send(append(eth(2, 1), make([]byte, 940)...))
+	}
+	settle(t, d1)
+	d.Synchronize()
+	got := uint64(d2.count())
+	if s := p1.Stats(); got < 100 || got > 101 || s.RxDrops[packet.Policing] != 300-got {
+		t.Errorf("%d of 300 passed, %d dropped", got, s.RxDrops[packet.Policing])
+	}
+}
+
 // A burst is shared by all threads, and never less than the longest packet: a legal rate lets big packets pass, and
 // charges them as what they are on the wire.
 func TestPoliceBigPackets(t *testing.T) {
