@@ -56,7 +56,9 @@ func (t *Tables) run(ops []op, small bool, o Options, rest *op) (ch Changed, err
 	if e != nil {
 		return Changed{}, e
 	}
-	t.unlearn(&ch, o)
+	if !o.Learn { // else a poll thread waited for big changes; Expire does it soon
+		t.unlearn(&ch, o)
+	}
 	return ch, nil
 }
 

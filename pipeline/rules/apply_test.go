@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
@@ -353,6 +354,34 @@ func TestLearn(t *testing.T) {
 	}
 	if got := show(tabs); got != "1.6.*=8:/0 2.0.*=9:/0" {
 		t.Error("learned flows stay: ", got)
+	}
+}
+
+// What a poll thread learns never waits for a big change: what it leaves behind goes with the next Expire.
+func TestLearnDuringLargeChange(t *testing.T) {
+	tabs := New()
+	teacher := ofp.Flow{Priority: 1, Actions: []ofp.Action{ofp.Learn{Table: 1, Cookie: 9, DeleteLearned: true}}}
+	learned := ofp.Flow{Table: 1, Priority: 5, Match: inPort(3), Actions: out(3), Cookie: 9}
+	if _, err := tabs.Apply(adds([]ofp.Flow{teacher, learned}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	tabs.big.Lock() // as a big change does
+	done := make(chan error)
+	go func() {
+		_, err := tabs.Apply(adds([]ofp.Flow{{Priority: 1, Actions: out(2)}}), Options{Learn: true}) // in place of the teacher
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it waits")
+	}
+	tabs.big.Unlock()
+	if ch := tabs.Expire(0); ch.Removed != 1 || len(tabs.Flows(nil)) != 1 {
+		t.Errorf("%+v, left: %s", ch, show(tabs))
 	}
 }
 

@@ -22,7 +22,8 @@ func GroupTag(id uint32) uint64 { return 1 << (tableTags + id%groupTags) }
 type Options struct {
 	Now int64 // milliseconds, any epoch; the same clock as Rule.Add's and Expire's
 	// Learn says that adding a flow that is there, equal in all respects, only renews its
-	// time: no change, nothing to translate again.
+	// time: no change, nothing to translate again. Nothing waits for a big change then: flows that lost their
+	// last teacher by it go with the next Expire.
 	Learn bool
 	// Limit refuses an added flow if its table has that many flows with its cookie; 0: none.
 	Limit uint32
