@@ -148,6 +148,24 @@ func TestBondActiveBackup(t *testing.T) {
 	})
 }
 
+// A member that an operator disabled does not come back because another one's link is lost.
+func TestBondDisabledStays(t *testing.T) {
+	x := newBonded(t, 2, BondConfig{})
+	eventually(t, "both enabled", func() bool { return x.active() == "m0" && x.o.Status().Members[1].Enabled })
+	if err := x.o.Enable("m1", false); err != nil {
+		t.Fatal(err)
+	}
+	x.devs[0].setLink(x.d, false)
+	eventually(t, "m0 lost", func() bool { return !x.o.Status().Members[0].Enabled })
+	if n := x.out(eth(2, 1)); !same(n, 0, 0) || x.active() != "" {
+		t.Errorf("sent %v, active is %q", n, x.active())
+	}
+	x.devs[1].setLink(x.d, false)
+	eventually(t, "m1 lost", func() bool { return !x.o.Status().Members[1].MayEnable })
+	x.devs[1].setLink(x.d, true) // its link has changed: it counts again
+	eventually(t, "m1 active", func() bool { return x.active() == "m1" })
+}
+
 // After a change of the active member, a RARP for each address of the bridge leaves by it.
 func TestBondTeach(t *testing.T) {
 	x := newBonded(t, 2, BondConfig{})

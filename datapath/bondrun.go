@@ -191,7 +191,7 @@ func (m *bondMember) follow(o *Bond, link bool, now int64) {
 }
 
 // choose finds the active member: the primary if it can be, else the one that is, else any; if none is enabled, the one
-// that will be first, at once.
+// that will be first, at once, but not one that an operator disabled.
 func (o *Bond) choose() {
 	was := o.active
 	var primary, first, soon *bondMember
@@ -201,7 +201,7 @@ func (o *Bond) choose() {
 			primary = m
 		case m.enabled && first == nil:
 			first = m
-		case m.link && !m.enabled && (soon == nil || m.due < soon.due):
+		case m.link && !m.enabled && !m.forced && (soon == nil || m.due < soon.due):
 			soon = m
 		}
 	}
