@@ -100,16 +100,17 @@ func (call *pcapCall) stream(ctx context.Context, capture *datapath.Capture, out
 	}
 }
 
-// readPcap reads a port and options: --dir=rx|tx|drop|all, --filter=MATCH, --count=N, --snaplen=N, --text, --names.
+// readPcap reads a port and options: --dir=rx|tx|drop|all, --filter=MATCH, --count=N, --snaplen=N, --text.
 func (c *commands) readPcap(args []string) (*pcapCall, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("pcap: needs a port")
 	}
-	p := c.directory().Port(args[0])
+	directory := c.directory()
+	p := directory.Port(args[0])
 	if p == nil {
 		return nil, fmt.Errorf("no such port: %q", args[0])
 	}
-	call := &pcapCall{port: p, names: namesOf(c.directory().Bridge(p.Bridge), true)}
+	call := &pcapCall{port: p, names: namesOf(directory.Bridge(p.Bridge), true)}
 	call.cfg.Port = p.DP
 	dir := "all"
 	for _, a := range args[1:] {
