@@ -109,3 +109,15 @@ func (t *table) strict(r *Rule, version uint64) *Rule {
 	}
 	return nil
 }
+
+// MaxRules is how many rules a table may have that nobody has set another limit for: what packets teach
+// (learn) has to have a bound.
+const MaxRules = 1_000_000
+
+// most is how many rules the table may have.
+func (t *table) most() int {
+	if n := int(t.limit.Load()); n != 0 {
+		return n
+	}
+	return MaxRules
+}

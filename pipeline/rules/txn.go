@@ -93,7 +93,7 @@ func (x *txn) one(o *op) *Error {
 // insert adds a rule that replaces none, if the limits allow it.
 func (x *txn) insert(o *op) *Error {
 	r := o.rule
-	if n := int(x.table(r.Table).limit.Load()); n != 0 && x.rules(r.Table) >= n {
+	if n := x.table(r.Table).most(); x.rules(r.Table) >= n {
 		return refuse(TableFull, "table %d is full: it may have %d flows", r.Table, n)
 	}
 	if n := int(x.o.Limit); n != 0 && x.counted[cookieOf{r.Cookie, r.Table}] >= n {
