@@ -101,6 +101,17 @@ func (s *threadCounts) load() ThreadStats {
 	return r
 }
 
+// counts are the thread's counters with what its megaflows counted among hits and misses: found by a
+// subtable is a table hit, translated a miss. The Datapath's mu is held.
+func (t *thread) counts() ThreadStats {
+	r := t.stats.load()
+	hits, misses := t.fl.tab.Counters().MaskHits, t.fl.stats.translations.Load()
+	r.TableHits += hits
+	r.Misses += misses
+	r.CacheHits -= min(hits+misses, r.CacheHits)
+	return r
+}
+
 // sub takes an earlier state off, but for what is no sum.
 func (s *ThreadStats) sub(o *ThreadStats) {
 	s.Iterations -= o.Iterations
@@ -131,7 +142,7 @@ func (d *Datapath) Threads() []ThreadStats {
 	defer d.mu.Unlock()
 	var l []ThreadStats
 	for _, t := range d.threads {
-		s := t.stats.load()
+		s := t.counts()
 		s.sub(&t.base)
 		s.Core = t.core
 		s.Running = time.Since(t.since)
@@ -145,7 +156,7 @@ func (d *Datapath) ClearThreadStats() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.threads {
-		t.base = t.stats.load()
+		t.base = t.counts()
 		t.stats.longest.Store(0)
 		t.since = time.Now()
 	}

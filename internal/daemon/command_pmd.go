@@ -96,7 +96,7 @@ func (c *commands) pmdStats(args []string) (control.Result, error) {
 }
 
 // writeThread writes a thread's counters in the lines of OVS 3.1, those of caches that are not there excepted. "emc hits" are those of the
-// exact-match cache, "megaflow hits" those of the MAC table: what a flow table would decide with wildcards.
+// thread's caches, "megaflow hits" those of megaflows that were searched for, and of the MAC table where NORMAL is the only rule.
 func writeThread(out *strings.Builder, t *datapath.ThreadStats) {
 	out.WriteString(threadTitle(t.Core, t.NUMA))
 	fmt.Fprintf(out, "  packets received: %d\n", t.Packets)
