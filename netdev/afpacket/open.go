@@ -53,7 +53,7 @@ func parse(name string, o netdev.Options) (config, error) {
 	c.netns = r.String("netns", "")
 	c.slots = r.Int("n_rxq_desc", defaultSlots, minSlots, maxSlots)
 	if bits.OnesCount(uint(c.slots)) != 1 {
-		r.Refuse("n_rxq_desc", "must be a power of two")
+		r.RefuseAlone("n_rxq_desc", "must be a power of two")
 	}
 	r.Int("n_rxq", 1, 1, 1)
 	if err := r.Done(); err != nil {

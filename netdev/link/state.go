@@ -7,6 +7,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/gvswitch/gvswitch/netdev"
 )
 
 // State is what a device is at one moment.
@@ -73,7 +75,8 @@ type Settings struct {
 }
 
 // Apply changes what differs from what is asked for, and nothing else, so that
-// it causes no events when all is well. The error names the setting.
+// it causes no events when all is well. The error names the setting; it is a
+// netdev.SettingError when the device refuses the MTU, and the MAC address is set then.
 func (n *Namespace) Apply(name string, s Settings) error {
 	l, err := n.find(name)
 	if err != nil {
@@ -87,7 +90,7 @@ func (n *Namespace) Apply(name string, s Settings) error {
 	}
 	if s.MTU != 0 && a.MTU != s.MTU {
 		if err := n.handle.LinkSetMTU(l, s.MTU); err != nil {
-			return fmt.Errorf("%s: setting MTU %d: %w", name, s.MTU, err)
+			return &netdev.SettingError{Key: netdev.MTURequest, Err: fmt.Errorf("%s: setting MTU %d: %w", name, s.MTU, err)}
 		}
 	}
 	if s.Up && a.RawFlags&unix.IFF_UP == 0 {

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/gvswitch/gvswitch/netdev"
 )
 
 // Reader reads one device's options. After all have been asked for, Done says
@@ -50,7 +52,7 @@ func (r *Reader) Bool(key string, def bool) bool {
 	case v == "false":
 		return false
 	default:
-		r.Refuse(key, "must be true or false")
+		r.RefuseAlone(key, "must be true or false")
 		return def
 	}
 }
@@ -63,7 +65,7 @@ func (r *Reader) Int(key string, def, lo, hi int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < lo || n > hi {
-		r.Refuse(key, fmt.Sprintf("must be a number from %d to %d", lo, hi))
+		r.RefuseAlone(key, fmt.Sprintf("must be a number from %d to %d", lo, hi))
 		return def
 	}
 	return n
@@ -73,6 +75,15 @@ func (r *Reader) Int(key string, def, lo, hi int) int {
 func (r *Reader) Refuse(key, reason string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%s: options:%s=%s: %s", r.device, key, r.all[key], reason)
+	}
+}
+
+// RefuseAlone is Refuse for an option that the device can do without: Done fails with a
+// netdev.SettingError. Numbers and booleans only tune.
+func (r *Reader) RefuseAlone(key, reason string) {
+	if r.err == nil {
+		r.Refuse(key, reason)
+		r.err = &netdev.SettingError{Key: key, Err: r.err}
 	}
 }
 

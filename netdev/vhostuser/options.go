@@ -58,7 +58,7 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 		r.Refuse("vhost-server-path", "must not be empty")
 	}
 	if r.String("tx-steering", "thread") != "thread" {
-		r.Refuse("tx-steering", "only thread is possible")
+		r.RefuseAlone("tx-steering", "only thread is possible")
 	}
 	s.access(r, server)
 	if err := r.Done(); err != nil {
@@ -69,7 +69,8 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 	}
 	if o.MTU != 0 {
 		if o.MTU < vhostuser.MinMTU || o.MTU > vhostuser.MaxMTU {
-			return s, fmt.Errorf("port %s: mtu_request=%d: want %d to %d", name, o.MTU, vhostuser.MinMTU, vhostuser.MaxMTU)
+			err := fmt.Errorf("port %s: mtu_request=%d: want %d to %d", name, o.MTU, vhostuser.MinMTU, vhostuser.MaxMTU)
+			return s, &netdev.SettingError{Key: netdev.MTURequest, Err: err}
 		}
 		s.mtu = o.MTU
 	}
@@ -91,10 +92,10 @@ func (s *settings) access(r *opt.Reader, server bool) {
 	if !server {
 		const why = "the guest's side makes the socket of a client port"
 		if hasMode {
-			r.Refuse("socket-mode", why)
+			r.RefuseAlone("socket-mode", why)
 		}
 		if hasGroup {
-			r.Refuse("socket-group", why)
+			r.RefuseAlone("socket-group", why)
 		}
 		return
 	}

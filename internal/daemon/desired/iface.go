@@ -111,7 +111,8 @@ func (i *Interface) readMAC(mac string) {
 	}
 	addr, why := parseUnicastMAC(mac)
 	if why != "" {
-		i.refuse("mac=" + mac + ": " + why)
+		i.Report.fail("mac=%s: %s", mac, why)
+		i.KeepMAC = true
 		return
 	}
 	i.MAC = addr.String()

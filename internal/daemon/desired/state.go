@@ -117,6 +117,7 @@ type Interface struct {
 	Options map[string]string // for the device, with names as its provider has them
 	MTU     int               // mtu_request, 0 if not set
 	MAC     string            // "" if not set
+	KeepMAC bool              // a wrong one was asked for: the device keeps its own
 	Peer    string            // of a patch port
 	SockDir string            // directory of sockets that have no path of their own
 

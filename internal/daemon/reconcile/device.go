@@ -3,15 +3,60 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gvswitch/gvswitch/internal/daemon/desired"
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
-// applyDevice makes the port's device what next says. When that fails the old device is there as before.
+// applyDevice makes the port's device what next says. When that fails the old device is there as before; when only a setting that stands
+// by itself is refused, all others are in force, and the error says which one is not.
 func (p *port) applyDevice(next spec) error {
 	defer p.settleClaims()
+	before := p.spec
+	var refused error
+	for {
+		err := p.changeDevice(next)
+		var setting *netdev.SettingError
+		if !errors.As(err, &setting) {
+			return both(refused, err)
+		}
+		refused = both(refused, err)
+		rest, ok := next.without(setting.Key, before)
+		if !ok {
+			return refused
+		}
+		next = rest
+	}
+}
+
+// without is s with one setting as it is in before, if that is of the same kind, or else not set. ok is false if it was so already.
+func (s spec) without(key string, before spec) (rest spec, ok bool) {
+	if before.kind != s.kind {
+		before = spec{}
+	}
+	if key == netdev.MTURequest {
+		mtu := s.options.MTU
+		s.options.MTU = before.options.MTU
+		if mtu == s.options.MTU {
+			s.options.MTU = 0
+		}
+		return s, s.options.MTU != mtu
+	}
+	value, set := s.options.Map[key]
+	old, had := before.options.Map[key]
+	m := maps.Clone(s.options.Map)
+	delete(m, key)
+	if had && old != value {
+		m[key] = old
+	}
+	s.options.Map = m
+	return s, set
+}
+
+// changeDevice makes the port's device exactly what next says, or leaves it.
+func (p *port) changeDevice(next spec) error {
 	if next.kind == desired.Patch {
 		p.closeDevice()
 		p.spec = next

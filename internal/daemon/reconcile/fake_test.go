@@ -46,6 +46,10 @@ func (w *world) make(k desired.Kind, name string, o netdev.Options) (netdev.Devi
 		w.note("open %s %s fails", k, name)
 		return nil, fmt.Errorf("options:bad=%s: is bad", bad)
 	}
+	if err := refused(o); err != nil {
+		w.note("open %s %s%s fails", k, name, showOptions(o))
+		return nil, err
+	}
 	if w.open[name] != nil {
 		w.note("open %s %s while another is open", k, name)
 	}
@@ -64,6 +68,17 @@ func showOptions(o netdev.Options) string {
 		fmt.Fprintf(&b, " mtu=%d", o.MTU)
 	}
 	return b.String()
+}
+
+// refused is the error of an MTU that is too long, or of an option "tune" that is not good: a device can do without both.
+func refused(o netdev.Options) error {
+	if o.MTU > 65535 {
+		return &netdev.SettingError{Key: netdev.MTURequest, Err: fmt.Errorf("MTU %d: is bad", o.MTU)}
+	}
+	if v := o.Map["tune"]; strings.HasPrefix(v, "bad") {
+		return &netdev.SettingError{Key: "tune", Err: fmt.Errorf("options:tune=%s: is bad", v)}
+	}
+	return nil
 }
 
 // fakeDevice has an option "size" that needs a new device; all others can be adjusted, except to "bad".
@@ -91,6 +106,10 @@ func (d *fakeDevice) Adjust(o netdev.Options) error {
 	if bad, ok := o.Map["bad"]; ok {
 		d.w.note("adjust %s fails", d.name)
 		return fmt.Errorf("options:bad=%s: is bad", bad)
+	}
+	if err := refused(o); err != nil {
+		d.w.note("adjust %s%s fails", d.name, showOptions(o))
+		return err
 	}
 	if o.Map["size"] != d.options.Map["size"] || o.Map["vhost-server-path"] != d.options.Map["vhost-server-path"] {
 		return netdev.ErrReopen

@@ -50,6 +50,14 @@ func (r *Reconciler) spec(i *desired.Interface) spec {
 	return spec{kind: i.Kind, claims: i.Claims, options: netdev.Options{Map: i.Options, MTU: i.MTU, MAC: i.MAC, RunDir: dir}}
 }
 
+// keep puts into next, which i asks for, what i leaves to the device that runs as s.
+func (s spec) keep(i *desired.Interface, next spec) spec {
+	if i.KeepMAC && s.kind == next.kind {
+		next.options.MAC = s.options.MAC
+	}
+	return next
+}
+
 func (s spec) equal(o spec) bool { return reflect.DeepEqual(s, o) }
 
 // applyPort makes or changes one port. What failed before is left alone until its time has come or the configuration changed.
@@ -83,12 +91,16 @@ func (b *bridge) applyPort(want *desired.Port, changed bool) {
 func (p *port) apply(want *desired.Port) error {
 	i := want.Iface
 	if i.Refused != "" {
-		return errors.New(i.Refused)
+		refused := errors.New(i.Refused)
+		if p.dp == nil || p.spec.kind == desired.Patch {
+			return refused
+		}
+		return both(refused, p.plug(want)) // the rest of the row is for the device that runs
 	}
 	if p.dp == nil && want.Config == nil {
 		return errNothing // the reason is in the interface's report
 	}
-	next := p.b.r.spec(i)
+	next := p.spec.keep(i, p.b.r.spec(i))
 	if err := p.claim(next.claims); err != nil {
 		return err
 	}
@@ -96,10 +108,22 @@ func (p *port) apply(want *desired.Port) error {
 		p.unplug()
 		p.closeDevice()
 	}
-	if err := p.applyDevice(next); err != nil {
+	err := p.applyDevice(next)
+	if p.dev == nil && p.spec.kind != desired.Patch {
 		return err
 	}
-	return p.plug(want)
+	return both(err, p.plug(want))
+}
+
+// both is two errors on one line; nil if there is none.
+func both(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || a.Error() == b.Error():
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
 }
 
 // errNothing is the error of what is reported elsewhere.
