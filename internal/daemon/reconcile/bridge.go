@@ -150,6 +150,8 @@ func (b *bridge) freeNumber() uint16 {
 	for _, p := range b.ports {
 		if p.dp != nil {
 			taken[int(p.dp.OFPort())] = true
+		} else {
+			taken[p.before] = true
 		}
 		if p.want.Iface != nil {
 			taken[p.want.Iface.OFPortRequest] = true

@@ -25,6 +25,7 @@ type port struct {
 	bonded  bool           // it is in the bond that it belongs to
 	cfg     datapath.PortConfig
 	request int // ofport_request that the number was chosen by
+	before  int // number that it had last, 0 if none; it is kept for it while the port does not run
 	dev     netdev.Device
 	spec    spec   // of dev
 	link    bool   // last seen
@@ -69,6 +70,9 @@ func (b *bridge) applyPort(want *desired.Port, changed bool) {
 		b.ports[i.Name] = p
 	}
 	p.want = want
+	if i.OFPortBefore != 0 {
+		p.before = i.OFPortBefore
+	}
 	if p.err != "" && !changed && !p.retry.due(b.r.now()) {
 		return
 	}
@@ -193,7 +197,7 @@ func (p *port) add(cfg datapath.PortConfig, i *desired.Interface) (*datapath.Por
 		cfg.OFPort = datapath.LocalOFPort
 		return p.b.dp.AddPort(p.name, cfg)
 	}
-	for _, number := range []int{i.OFPortRequest, i.OFPortBefore} {
+	for _, number := range []int{i.OFPortRequest, p.before} {
 		if number == 0 {
 			continue
 		}
