@@ -14,6 +14,10 @@ type Options struct {
 // ErrReopen is Adjust's answer when a change needs the device to be made anew.
 var ErrReopen = errors.New("device must be reopened")
 
+// CheckFunc says, before the device that a port has is given up for one of this type,
+// what Open would find wrong with the name and the options themselves. It makes nothing.
+type CheckFunc func(name string, o Options) error
+
 // OpenFunc makes a device. It returns when the device exists; attaching its
 // peer may take longer and is announced by Host.Changed.
 type OpenFunc func(name string, o Options, h Host) (Device, error)

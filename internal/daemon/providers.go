@@ -27,6 +27,18 @@ func Providers() map[desired.Kind]netdev.OpenFunc {
 	}
 }
 
+// checks look at a configuration before a device of another kind is given up for it. A dummy is not worth one.
+func checks() map[desired.Kind]netdev.CheckFunc {
+	return map[desired.Kind]netdev.CheckFunc{
+		desired.VhostServer: vhostuser.CheckServer,
+		desired.VhostClient: vhostuser.CheckClient,
+		desired.Internal:    tap.Check,
+		desired.Tap:         tap.Check,
+		desired.System:      afpacket.Check,
+		desired.Veth:        veth.Check,
+	}
+}
+
 // privileged adds the likely reason when a device of the kernel cannot be opened without the privilege that it needs. What the kernel said may
 // have lost its type on the way, so any failure counts.
 func privileged(open netdev.OpenFunc) netdev.OpenFunc {

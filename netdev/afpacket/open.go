@@ -30,6 +30,12 @@ func Open(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
 	return device(start(c, h))
 }
 
+// Check looks at options as Open would.
+func Check(name string, o netdev.Options) error {
+	_, err := parse(name, o)
+	return err
+}
+
 // New opens a port on a device that m makes and removes. The options are m's,
 // and have been checked; netns says where the device is.
 func New(name, netns string, o netdev.Options, m Maker, h netdev.Host) (netdev.Device, error) {

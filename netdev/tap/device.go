@@ -79,6 +79,20 @@ func open(name string, up bool, o netdev.Options, h netdev.Host) (netdev.Device,
 	return d, nil
 }
 
+// Check looks at options as Open would, those of an internal port too.
+func Check(name string, o netdev.Options) error {
+	netns, _, err := parse(name, true, o)
+	if err != nil {
+		return err
+	}
+	ns, err := link.Acquire(netns)
+	if err != nil {
+		return fmt.Errorf("%s: options:netns: %w", name, err)
+	}
+	ns.Release()
+	return nil
+}
+
 func parse(name string, up bool, o netdev.Options) (netns string, s link.Settings, err error) {
 	if err := netdev.CheckIfName(name); err != nil {
 		return "", s, err

@@ -41,6 +41,12 @@ func Open(name string, o netdev.Options, h netdev.Host) (netdev.Device, error) {
 	return afpacket.New(name, "", o, p, h)
 }
 
+// Check looks at options as Open would, and at whether the far end can be made.
+func Check(name string, o netdev.Options) error {
+	p := &pair{name: name}
+	return p.Check(o)
+}
+
 // pair implements afpacket.Maker.
 type pair struct {
 	name    string

@@ -67,6 +67,18 @@ func OpenClient(name string, o netdev.Options, h netdev.Host) (netdev.Device, er
 	return d, nil
 }
 
+// CheckServer looks at options as OpenServer would.
+func CheckServer(name string, o netdev.Options) error {
+	_, err := parse(name, true, o)
+	return err
+}
+
+// CheckClient looks at options as OpenClient would.
+func CheckClient(name string, o netdev.Options) error {
+	_, err := parse(name, false, o)
+	return err
+}
+
 func newDevice(name string, server bool, o netdev.Options, h netdev.Host) (*Device, error) {
 	set, err := parse(name, server, o)
 	if err != nil {

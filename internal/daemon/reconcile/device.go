@@ -71,6 +71,11 @@ func (p *port) changeDevice(next spec) error {
 	case p.spec.equal(next):
 		return nil
 	}
+	if p.spec.kind != next.kind {
+		if err := p.check(next); err != nil {
+			return err
+		}
+	}
 	if a, ok := p.dev.(netdev.Adjuster); ok && p.spec.kind == next.kind {
 		err := a.Adjust(next.options)
 		if err == nil {
@@ -86,6 +91,18 @@ func (p *port) changeDevice(next spec) error {
 		return p.replaceInPlace(next)
 	}
 	return p.replace(next)
+}
+
+// check finds what is wrong with next before the device that runs, of another kind, is given up for it: closing a device of the switch's own
+// making takes away what others have set on it, in a container for instance.
+func (p *port) check(next spec) error {
+	if p.spec.kind == desired.Veth && next.kind == desired.System && next.options.Map["netns"] == "" {
+		return fmt.Errorf("type=%s: device %s is this port's veth pair and would go with it; delete the port first", next.kind, p.name)
+	}
+	if check := p.b.r.checks[next.kind]; check != nil {
+		return check(p.name, next.options)
+	}
+	return nil
 }
 
 // open makes a device.

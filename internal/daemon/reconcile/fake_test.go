@@ -35,6 +35,18 @@ func (w *world) providers() map[desired.Kind]netdev.OpenFunc {
 	return m
 }
 
+// checks refuse what no device of the kind takes.
+func (w *world) checks() map[desired.Kind]netdev.CheckFunc {
+	return map[desired.Kind]netdev.CheckFunc{
+		desired.Tap: func(_ string, o netdev.Options) error {
+			if v, ok := o.Map["peer"]; ok {
+				return fmt.Errorf("options:peer=%s: not of a tap", v)
+			}
+			return refused(o)
+		},
+	}
+}
+
 func (w *world) make(k desired.Kind, name string, o netdev.Options) (netdev.Device, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -109,6 +109,11 @@ func (p *port) apply(want *desired.Port) error {
 		return err
 	}
 	if p.dp != nil && (p.spec.kind == desired.Patch) != (next.kind == desired.Patch) {
+		var setting *netdev.SettingError
+		if err := p.check(next); err != nil && !errors.As(err, &setting) {
+			p.settleClaims()
+			return err
+		}
 		p.unplug()
 		p.closeDevice()
 	}

@@ -39,7 +39,7 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) start(log *slog.Logger) {
 	b.rec = reconcile.New(reconcile.Config{
-		Datapath: b.dp, Providers: b.world.providers(), RunDir: "/run/gv", Log: log, Now: func() time.Time { return b.now },
+		Datapath: b.dp, Providers: b.world.providers(), Checks: b.world.checks(), RunDir: "/run/gv", Log: log, Now: func() time.Time { return b.now },
 	})
 }
 

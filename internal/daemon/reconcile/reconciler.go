@@ -16,6 +16,7 @@ import (
 type Reconciler struct {
 	dp        *datapath.Datapath
 	providers map[desired.Kind]netdev.OpenFunc
+	checks    map[desired.Kind]netdev.CheckFunc
 	runDir    string
 	log       *slog.Logger
 	now       func() time.Time
@@ -35,6 +36,7 @@ type Reconciler struct {
 type Config struct {
 	Datapath  *datapath.Datapath
 	Providers map[desired.Kind]netdev.OpenFunc
+	Checks    map[desired.Kind]netdev.CheckFunc // called before a device of another kind is given up; may lack any
 	RunDir    string
 	Log       *slog.Logger
 	Now       func() time.Time // nil: time.Now
@@ -44,7 +46,7 @@ type Config struct {
 // New returns a reconciler of a datapath without bridges.
 func New(c Config) *Reconciler {
 	r := &Reconciler{
-		dp: c.Datapath, providers: c.Providers, runDir: c.RunDir, log: c.Log, now: c.Now, flows: c.Flows,
+		dp: c.Datapath, providers: c.Providers, checks: c.Checks, runDir: c.RunDir, log: c.Log, now: c.Now, flows: c.Flows,
 		bridges: map[string]*bridge{}, failed: map[string]string{}, claims: map[string]*port{},
 	}
 	if r.now == nil {
