@@ -374,6 +374,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"", "", "", "must not be empty"},
 		{"abcdefghijklmnop", "", "", "16 bytes"},
 		{"nosuch", "", "", "nosuch: no such device"},
+		{"lo", "", "", "lo: is the loopback"},
 		{"v0", "", "", "v0: device or resource busy"},
 		{"p0", "", "", "p0: device or resource busy: it belongs to another bridge"},
 		{"p1", "netns", "nosuchns", `network namespace "nosuchns": no such file`},

@@ -149,6 +149,9 @@ func (d *Device) open(slots int) error {
 // bind brings the socket to the device of state st and the device to the port's
 // settings.
 func (d *Device) bind(st link.State) error {
+	if st.Loop {
+		return fmt.Errorf("%s: is the loopback, by which programs of the host reach each other; it cannot be a port", d.name)
+	}
 	if !st.Ether {
 		return fmt.Errorf("%s: does not carry Ethernet frames", d.name)
 	}

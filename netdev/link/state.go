@@ -23,6 +23,7 @@ type State struct {
 	Alias   string // ifalias, free text
 	Peer    int    // veth: the other end's index (in its namespace)
 	Ether   bool   // carries Ethernet frames
+	Loop    bool   // the namespace's loopback
 	Master  int    // index of the bridge, bond or VRF that it is part of, 0 if none
 }
 
@@ -48,7 +49,8 @@ func (n *Namespace) Get(name string) (State, error) {
 		Kind:    l.Type(),
 		Alias:   a.Alias,
 		Peer:    a.ParentIndex,
-		Ether:   a.EncapType == "ether" || a.EncapType == "loopback",
+		Ether:   a.EncapType == "ether",
+		Loop:    a.RawFlags&unix.IFF_LOOPBACK != 0,
 		Master:  a.MasterIndex,
 	}, nil
 }
