@@ -75,7 +75,12 @@ func apply(ctx context.Context, r *client.Replica, now *client.Snapshot) {
 			n = last
 		}
 		cols := client.Columns{"ofport": ovsdb.Scalar(ovsdb.Int(n)), "error": ovsdb.Datum{}}
-		if i.Get("type").Str() == "half" {
+		if peer, ok := i.Get("options").MapValue("peer"); ok {
+			cols["error"] = ovsdb.Scalar(ovsdb.Str("options:peer=" + peer + ": there is no patch port of that name"))
+			if peer == "worse" {
+				cols["error"] = ovsdb.Scalar(ovsdb.Str("a; options:peer=" + peer + ": there is no patch port of that name"))
+			}
+		} else if i.Get("type").Str() == "half" {
 			cols["error"] = ovsdb.Scalar(ovsdb.Str("half is not set"))
 		}
 		x.Update("Interface", i.UUID(), cols)
@@ -117,6 +122,9 @@ func TestWaitForSwitch(t *testing.T) {
 		{"gvsctl", "set Port ok external_ids:error=a external_ids:warning=b", 1, "gvsctl: Port ok: a\n"},
 		{"gvsctl", "set Port ok tag=2", 1, "gvsctl: Port ok: a\n"},
 		{"gvsctl", "set Port ok external_ids:x=y", 0, ""}, // nothing that the switch cares for
+		{"gvsctl", "add-port br0 h0 type=patch options:peer=h1", 0, "gvsctl: warning: Interface h0: options:peer=h1: there is no patch port of that name\n"},
+		{"gvsctl", "set Interface h0 mtu_request=1400", 0, ""}, // it is known
+		{"gvsctl", "set Interface h0 options:peer=worse", 1, "gvsctl: Error detected while setting up 'h0': a\n"},
 		{"ovs-vsctl", "set Bridge br0 external_ids:error=nonsense", 0, ""},
 		{"ovs-vsctl", "add-port br0 q1 -- set Interface q1 type=bad", 65, "ovs-vsctl: Error detected while setting up 'q1': type: bad is not known.  See ovs-vswitchd log for details.\n"},
 		{"ovs-vsctl", "set Interface q1 type=bad mtu_request=1400", 0, ""},

@@ -31,11 +31,30 @@ var reports = []report{
 // read returns what the switch says of a row.
 func (p report) read(row Row) (problem, warning string) {
 	if !p.isMap {
-		return row[p.column].Str(), ""
+		return splitStates(row[p.column].Str())
 	}
 	problem, _ = row[p.column].MapValue("error")
 	warning, _ = row[p.column].MapValue("warning")
 	return problem, warning
+}
+
+// noPatchPeer ends the switch's text for a patch port whose peer is not there (yet): it runs, with its link down.
+const noPatchPeer = ": there is no patch port of that name"
+
+// splitStates takes out of an error what is only a state: a patch port is made before its peer, or outlives it.
+func splitStates(text string) (problem, state string) {
+	if !strings.Contains(text, noPatchPeer) {
+		return text, ""
+	}
+	var problems, states []string
+	for _, part := range strings.Split(text, "; ") {
+		if strings.HasPrefix(part, "options:peer=") && strings.HasSuffix(part, noPatchPeer) {
+			states = append(states, part)
+		} else {
+			problems = append(problems, part)
+		}
+	}
+	return strings.Join(problems, "; "), strings.Join(states, "; ")
 }
 
 // AppliedColumns are the columns that WaitApplied looks at.

@@ -91,7 +91,7 @@ func (r *reader) patches() {
 	for _, i := range byName {
 		switch peer := byName[i.Peer]; {
 		case peer == nil:
-			i.Report.fail("options:peer=%s: there is no patch port of that name", i.Peer)
+			i.Report.fail("options:peer=%s: there is no patch port of that name", i.Peer) // internal/vsctl knows the text
 		case peer.Peer != i.Name:
 			i.Report.fail("options:peer=%s: that port's peer is %s, not this one", i.Peer, peer.Peer)
 		}
