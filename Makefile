@@ -26,8 +26,8 @@ install: build ## binaries, unit, man pages, completion below DESTDIR/PREFIX
 	install -m 755 bin/gvsctl $(bindir)/
 	install -m 755 bin/gvswitchd $(sbindir)/
 	sed 's|/usr/local/sbin/|$(PREFIX)/sbin/|' systemd/gvswitchd.service > $(systemddir)/gvswitchd.service
-	bin/gvsctl man > $(mandir)/man8/gvsctl.8
-	bin/gvswitchd man > $(mandir)/man8/gvswitchd.8
+	env -u GVSWITCH_RUNDIR bin/gvsctl man > $(mandir)/man8/gvsctl.8
+	env -u GVSWITCH_RUNDIR bin/gvswitchd man > $(mandir)/man8/gvswitchd.8
 	bin/gvsctl completion bash > $(compdir)/gvsctl
 
 .PHONY: deps
