@@ -80,7 +80,13 @@ func (p *program) complete(c *cli.Context, app *cli.App) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
 	args := words[1:]
-	for _, w := range p.candidates(ctx, s, argumentKind(app, words[0], len(args)), args) {
+	kind, next := argumentKinds(app, words[0], len(args))
+	offered := p.candidates(ctx, s, kind, args)
+	if next != kind { // the argument before may be left out
+		offered = append(offered, p.candidates(ctx, s, next, args)...)
+	}
+	slices.Sort(offered)
+	for _, w := range slices.Compact(offered) {
 		fmt.Fprintln(p.stdout, w)
 	}
 }
@@ -94,11 +100,12 @@ func lastIndex(words []string, word string) int {
 	return -1
 }
 
-// argumentKind returns the word by which a command's help calls the argument with index n, in capitals: "BRIDGE", "PORT", ...
-func argumentKind(app *cli.App, command string, n int) string {
+// argumentKinds returns the word by which a command's help calls the argument with index n, in capitals: "BRIDGE", "PORT", ...; and the
+// next one's, if this one may be left out and the next one may not ("[BRIDGE] PORT"), else the same again.
+func argumentKinds(app *cli.App, command string, n int) (kind, next string) {
 	i := slices.IndexFunc(app.Commands, func(c *cli.Command) bool { return c.Name == command })
 	if i < 0 {
-		return ""
+		return "", ""
 	}
 	kinds := slices.DeleteFunc(strings.Fields(app.Commands[i].ArgsUsage), func(w string) bool { return strings.HasPrefix(w, "-") })
 	switch {
@@ -106,13 +113,22 @@ func argumentKind(app *cli.App, command string, n int) string {
 	case len(kinds) > 0 && strings.HasSuffix(kinds[len(kinds)-1], "..."):
 		n = len(kinds) - 1
 	default:
-		return ""
+		return "", ""
 	}
-	kind := strings.TrimLeft(kinds[n], "[")
-	if end := strings.IndexFunc(kind, func(c rune) bool { return c < 'A' || c > 'Z' }); end >= 0 {
-		kind = kind[:end]
+	kind = kindOf(kinds[n])
+	if n+1 < len(kinds) && strings.HasPrefix(kinds[n], "[") && !strings.HasPrefix(kinds[n+1], "[") {
+		return kind, kindOf(kinds[n+1])
 	}
-	return kind
+	return kind, kind
+}
+
+// kindOf is the capitals that a word of a help begins with.
+func kindOf(word string) string {
+	word = strings.TrimLeft(word, "[")
+	if end := strings.IndexFunc(word, func(c rune) bool { return c < 'A' || c > 'Z' }); end >= 0 {
+		word = word[:end]
+	}
+	return word
 }
 
 // candidates asks the database for the words that an argument may be. What cannot be found out has none.

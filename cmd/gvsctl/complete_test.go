@@ -18,14 +18,15 @@ func TestCompletion(t *testing.T) {
 		line      string
 		want, not string // words, separated by blanks, that must or must not be offered
 	}{
-		{"", "add-br set fdb/show import --no-wait --may-exist --db", "man completion --generate-bash-completion br0"},
+		{"", "add-br set fdb/show bond/show import --no-wait --may-exist --db", "man completion --generate-bash-completion br0"},
 		{"--no-wait", "add-br", ""},
 		{"add-br br1 --", "add-br set", "--db"},
 		{"--if-exists", "del-br", ""},
 		{"del-br", "br0", "vm0 add-br"},
 		{"add-port", "br0", "vm0"},
 		{"add-port br0", "", "br0"},
-		{"list-br -- del-port", "br0", ""},
+		{"list-br -- del-port", "br0 vm0", ""},
+		{"del-port br0", "vm0", "br1"},
 		{"port-to-br", "vm0", ""},
 		{"list", "Bridge Interface", "bridge"},
 		{"list Interface", "vm0 br0", ""},
