@@ -63,6 +63,9 @@ func (p *pair) parse(o netdev.Options) error {
 	r := opt.New(p.name, o.Map)
 	p.peer, p.netns = r.String("peer", ""), r.String("netns", "")
 	mac := r.String("peer-mac", "")
+	if p.peer == "" {
+		return fmt.Errorf("%s: options:peer is missing: the name of the pair's other end", p.name)
+	}
 	if err := netdev.CheckIfName(p.peer); err != nil {
 		r.Refuse("peer", err.Error())
 	} else if p.peer == p.name && p.netns == "" {

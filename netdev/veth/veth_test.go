@@ -185,7 +185,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{name(3), options(ns, "eth0"), "file exists: a device of this name exists that the switch did not make (veth)"},
 		{name(5), options(ns, "used"), `options:peer=used: file exists`},
-		{name(5), options(ns, ""), "options:peer"},
+		{name(5), options(ns, ""), "options:peer is missing"},
 		{name(5), options(ns, "abcdefghijklmnop"), "16 bytes"},
 		{name(5), options("", name(5)), "own name"},
 		{name(5), options("nosuchns", "eth0"), `options:netns: network namespace "nosuchns"`},

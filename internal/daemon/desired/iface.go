@@ -48,6 +48,9 @@ func (i *Interface) refuse(why string) {
 func (i *Interface) readKind(name string, local bool) {
 	kind, ok := typeKinds[name]
 	switch {
+	case name == "dpdk":
+		i.refuse("type=dpdk: this switch does without DPDK; use type=system (or afpacket) with the kernel's name of the NIC")
+		return
 	case !ok:
 		names := InterfaceTypes()
 		slices.Sort(names)
