@@ -52,7 +52,7 @@ func (p *program) explain(ctx context.Context, s *settings, line parsed) error {
 			}
 		}
 	}
-	c, err := control.Dial(ctx, control.Socket(s.runDir))
+	c, err := p.dialSwitch(ctx, control.Socket(s.runDir))
 	if err != nil {
 		return err
 	}

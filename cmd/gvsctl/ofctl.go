@@ -109,7 +109,7 @@ func (c *flowCall) connect() error {
 	if err != nil {
 		return err
 	}
-	c.client, err = control.Dial(c.ctx, socket)
+	c.client, err = c.dialSwitch(c.ctx, socket)
 	return err
 }
 

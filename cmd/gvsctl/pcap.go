@@ -80,7 +80,7 @@ func (p *program) pcap(ctx context.Context, s *settings, words []string) error {
 	if err != nil {
 		return err
 	}
-	client, err := control.Dial(ctx, control.Socket(s.runDir))
+	client, err := p.dialSwitch(ctx, control.Socket(s.runDir))
 	if err != nil {
 		return err
 	}

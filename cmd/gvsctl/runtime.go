@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/internal/control"
 	"github.com/gvswitch/gvswitch/internal/vsctl"
 )
+
+// isItRunning is the likely reason for a socket that is not there.
+const isItRunning = "is gvswitchd running with this run directory (--run-dir)?"
 
 // isRuntime reports whether a command is for gvswitchd, which knows dpif-netdev/pmd-... without the first part, too.
 func isRuntime(name string) bool {
@@ -25,7 +29,7 @@ func isRuntime(name string) bool {
 // runtime sends a command to the socket of target, as it is called in errors, and prints the reply. Statuses are ovs-appctl's: 1 if there is
 // no answer, 2 if it is an error.
 func (p *program) runtime(ctx context.Context, target, socket string, asJSON bool, command string, args []string) int {
-	c, err := control.Dial(ctx, socket)
+	c, err := p.dialSwitch(ctx, socket)
 	if err != nil {
 		return p.fail(1, "%v", err)
 	}
@@ -48,6 +52,15 @@ func (p *program) runtime(ctx context.Context, target, socket string, asJSON boo
 		return p.fail(1, "%v", err)
 	}
 	return 0
+}
+
+// dialSwitch connects to gvswitchd's socket.
+func (p *program) dialSwitch(ctx context.Context, socket string) (*control.Client, error) {
+	c, err := control.Dial(ctx, socket)
+	if errors.Is(err, os.ErrNotExist) && p.name == "gvsctl" {
+		return nil, fmt.Errorf("%w; %s", err, isItRunning)
+	}
+	return c, err
 }
 
 // callJSON runs a command for its JSON value, and returns it as one line.

@@ -26,6 +26,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// A run directory without a switch: the reason is likely that nobody serves it, for all of gvsctl's commands.
+func TestNoSwitch(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "nix")
+	for _, line := range []string{"show", "fdb/show br0", "dump-flows br0", "explain br0", "pcap -i p0"} {
+		o := call(nil, "gvsctl", append([]string{"--run-dir", dir}, words(line)...)...)
+		if o.status != 1 || !strings.Contains(o.stderr, "is gvswitchd running with this run directory (--run-dir)?") {
+			t.Errorf("%s: %v", line, o)
+		}
+	}
+	if o := call(nil, "ovs-appctl", "-t", dir+"/gvswitchd.ctl", "fdb/show", "br0"); o.status != 1 || strings.Contains(o.stderr, "run-dir") {
+		t.Error(o)
+	}
+}
+
 // commandServer serves a few commands in the form of gvswitchd's.
 func commandServer(dir string) error {
 	r, err := control.Claim(dir)

@@ -291,7 +291,7 @@ func (p *program) dial(ctx context.Context, s *settings, retry bool) (*vsctl.Con
 		var failed *vsctl.ConnError
 		if err == nil || !retry || !errors.As(err, &failed) {
 			if errors.As(err, &failed) && errors.Is(err, os.ErrNotExist) && !p.compat() && strings.HasPrefix(s.db, "unix:") {
-				err = fmt.Errorf("%w; is gvswitchd running with this run directory (--run-dir)?", err)
+				err = fmt.Errorf("%w; %s", err, isItRunning)
 			}
 			return db, err
 		}

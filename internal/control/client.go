@@ -29,13 +29,22 @@ type Client struct {
 func Dial(ctx context.Context, socket string) (*Client, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect to %q (%s)", socket, reason(err))
+		return nil, &dialError{fmt.Sprintf("cannot connect to %q (%s)", socket, reason(err)), err}
 	}
 	files := &fileConn{UnixConn: conn.(*net.UnixConn)}
 	c := &Client{conn: jsonrpc.NewConn(files, nil), files: files, socket: socket}
 	go func() { _ = c.conn.Serve(context.Background()) }() // its end shows in the calls
 	return c, nil
 }
+
+// dialError has ovs-appctl's text and the system's error.
+type dialError struct {
+	text string
+	err  error
+}
+
+func (e *dialError) Error() string { return e.text }
+func (e *dialError) Unwrap() error { return e.err }
 
 // reason is the system's word for err, without the operation and address that the caller names anyway.
 func reason(err error) string {
