@@ -77,6 +77,9 @@ func apply(ctx context.Context, r *client.Replica, now *client.Snapshot) {
 		cols := client.Columns{"ofport": ovsdb.Scalar(ovsdb.Int(n)), "error": ovsdb.Datum{}}
 		if peer, ok := i.Get("options").MapValue("peer"); ok {
 			cols["error"] = ovsdb.Scalar(ovsdb.Str("options:peer=" + peer + ": there is no patch port of that name"))
+			if strings.Contains(peer, " ") {
+				cols["error"] = ovsdb.Scalar(ovsdb.Str(peer))
+			}
 			if peer == "worse" {
 				cols["error"] = ovsdb.Scalar(ovsdb.Str("a; options:peer=" + peer + ": there is no patch port of that name"))
 			}
@@ -125,6 +128,8 @@ func TestWaitForSwitch(t *testing.T) {
 		{"gvsctl", "add-port br0 h0 type=patch options:peer=h1", 0, "gvsctl: warning: Interface h0: options:peer=h1: there is no patch port of that name\n"},
 		{"gvsctl", "set Interface h0 mtu_request=1400", 0, ""}, // it is known
 		{"gvsctl", "set Interface h0 options:peer=worse", 1, "gvsctl: Error detected while setting up 'h0': a\n"},
+		{"gvsctl", "set Bridge br0 external_ids={}", 0, ""},
+		{"gvsctl", "set Port h0 external_ids:error=late -- set Interface h0 'options:peer=\"port h0: late\"'", 1, "gvsctl: Error detected while setting up 'h0': port h0: late\n"},
 		{"ovs-vsctl", "set Bridge br0 external_ids:error=nonsense", 0, ""},
 		{"ovs-vsctl", "add-port br0 q1 -- set Interface q1 type=bad", 65, "ovs-vsctl: Error detected while setting up 'q1': type: bad is not known.  See ovs-vswitchd log for details.\n"},
 		{"ovs-vsctl", "set Interface q1 type=bad mtu_request=1400", 0, ""},

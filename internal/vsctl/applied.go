@@ -96,7 +96,7 @@ func WaitApplied(ctx context.Context, db Database, o *Options, result *Result) e
 // ovs-vsctl does, errors of rows that the change touched, and errors and warnings that came with it.
 func (result *Result) check(now Snapshot, o *Options) error {
 	var lines []string
-	told := make(map[string]bool)
+	told := make(toldErrors)
 	for _, p := range reports {
 		var more []string
 		for id, row := range now[p.table] {
@@ -107,13 +107,14 @@ func (result *Result) check(now Snapshot, o *Options) error {
 			switch {
 			case p.table == "Interface" && isNew && failedPort(row["ofport"]):
 				more = append(more, setupError(name, problem, o.Compat))
+				told.add(p.subject(name), problem)
 			case o.Compat:
-			case problem != "" && (touched || problem != oldProblem) && !told[problem]:
+			case problem != "" && (touched || problem != oldProblem) && !told.all(p.subject(name), problem):
 				more = append(more, p.text(name, problem))
+				told.add(p.subject(name), problem)
 			case warning != "" && warning != oldWarning:
 				o.warn("warning: " + p.subject(name) + ": " + warning)
 			}
-			told[problem] = true
 		}
 		slices.Sort(more)
 		lines = append(lines, more...)
@@ -122,6 +123,31 @@ func (result *Result) check(now Snapshot, o *Options) error {
 		return nil
 	}
 	return &NotAppliedError{Lines: lines}
+}
+
+// toldErrors are the errors that were printed, each with the row that it is of. An Interface has those of its port and its bridge too, as
+// "port NAME: ..." and "bridge NAME: ...".
+type toldErrors map[string]bool
+
+func (t toldErrors) add(subject, problem string) {
+	for _, part := range strings.Split(problem, "; ") {
+		t[subject+": "+part] = true
+		if rest, ok := strings.CutPrefix(part, "port "); ok {
+			t["Port "+rest] = true
+		} else if rest, ok := strings.CutPrefix(part, "bridge "); ok {
+			t["Bridge "+rest] = true
+		}
+	}
+}
+
+// all reports whether nothing of a row's problem is new.
+func (t toldErrors) all(subject, problem string) bool {
+	for _, part := range strings.Split(problem, "; ") {
+		if !t[subject+": "+part] {
+			return false
+		}
+	}
+	return true
 }
 
 func failedPort(ofport ovsdb.Datum) bool {
