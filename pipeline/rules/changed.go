@@ -29,29 +29,13 @@ type Options struct {
 	Limit uint32
 }
 
-// maxNamed is how many rules a Changed names.
-const maxNamed = 16
-
-// Changed says what a change changed. Rules are the rules that came or went, if they are few;
-// Many says that they are not all named. A decision in which a packet came to table 0 only as it was received, and
-// to no other table of the tags, holds if it differs from each of the Rules in a bit that both masks have.
+// Changed says what a change changed.
 type Changed struct {
 	Tags     uint64
 	Version  uint64 // in which it can be seen
 	Added    int
 	Modified int // also those that had to be renewed only
 	Removed  int
-	Rules    []*Rule
-	Many     bool
-}
-
-func (c *Changed) name(r *Rule) {
-	c.Tags |= TableTag(r.Table)
-	if len(c.Rules) < maxNamed {
-		c.Rules = append(c.Rules, r)
-	} else {
-		c.Many = true
-	}
 }
 
 // merge adds a later change.
@@ -61,8 +45,4 @@ func (c *Changed) merge(d Changed) {
 	c.Added += d.Added
 	c.Modified += d.Modified
 	c.Removed += d.Removed
-	c.Many = c.Many || d.Many
-	for _, r := range d.Rules {
-		c.name(r)
-	}
 }

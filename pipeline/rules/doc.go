@@ -7,7 +7,7 @@
 //
 // # Concurrency
 //
-// Readers (Lookup, Group, Meter, Version, Shape, the Add methods) take no lock, wait for nobody and
+// Readers (Lookup, Group, Meter, Version, the Add methods) take no lock, wait for nobody and
 // allocate nothing. Every rule carries the version in which it came and the one in which it
 // went; a reader asks Version once and looks at that version for as long as one decision takes.
 // So a batch of changes is seen whole or not at all. Rules that went stay where they are for

@@ -86,7 +86,6 @@ func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now
 		g.Buckets = append(g.Buckets, b)
 	}
 	t.groups.set(def.ID, g)
-	t.stamp.Add(1)
 	ch.Version = t.step(ch.Tags)
 	return ch, nil
 }
@@ -241,7 +240,6 @@ func (t *Tables) deleteGroup(id uint32, now int64) (Changed, error) {
 			ch.Removed++
 		}
 	}
-	t.stamp.Add(1)
 	ch.Version = t.step(ch.Tags)
 	return ch, nil
 }

@@ -51,7 +51,6 @@ func TestBatchesAreAtomic(t *testing.T) {
 						r.Add(1, 1, 1)
 					}
 				}
-				tabs.Shape()
 				if !tabs.Valid(v) {
 					again.Add(1)
 					continue

@@ -19,7 +19,6 @@ type Tables struct {
 	tables    [ofp.MaxTables]atomic.Pointer[table]
 	groups    idmap[Group]
 	meters    idmap[Meter]
-	shape     atomic.Pointer[Shape]
 
 	big     sync.Mutex   // held for the whole of a big change, before mu
 	waiting atomic.Int32 // small writers that wait for mu
@@ -33,10 +32,6 @@ type Tables struct {
 	learned  map[cookieOf]int // rules with delete_learned, by what they learn
 	orphans  []cookieOf       // those of learned that came to 0
 	counted  map[cookieOf]int // rules by cookie, where Options.Limit asked for it
-	normals  int              // linked rules with the trait normal
-	learners int
-	reads    map[flow.Key]int // linked rules by what their actions look at
-	stamp    atomic.Uint64    // of what shape was made from
 
 	maskMu sync.Mutex
 	masks  map[flow.Key]*mask // a cache
@@ -59,7 +54,7 @@ const grace = 20 * time.Millisecond
 func New() *Tables {
 	t := &Tables{
 		start: time.Now(), grace: grace,
-		learned: map[cookieOf]int{}, counted: map[cookieOf]int{}, reads: map[flow.Key]int{},
+		learned: map[cookieOf]int{}, counted: map[cookieOf]int{},
 		masks: map[flow.Key]*mask{},
 	}
 	t.version.Store(1)

@@ -147,7 +147,7 @@ func (x *txn) add(r *Rule) {
 	x.linked(r)
 	x.added = append(x.added, r)
 	x.count(r.Table, 1)
-	x.ch.name(r)
+	x.ch.Tags |= TableTag(r.Table)
 }
 
 // kill has a rule go. Preconditions: mu.
@@ -155,7 +155,7 @@ func (x *txn) kill(r *Rule) {
 	x.gone = append(x.gone, gone{r, r.removed.Load()})
 	r.removed.Store(x.v)
 	x.count(r.Table, -1)
-	x.ch.name(r)
+	x.ch.Tags |= TableTag(r.Table)
 }
 
 // publish makes the change visible. Preconditions: mu. It leaves the rules that went for settle.
@@ -201,7 +201,6 @@ func (x *txn) undo(n int) bool {
 
 // linked counts a rule that came.
 func (t *Tables) linked(r *Rule) {
-	t.stamp.Add(1)
 	if r.Idle|r.Hard != 0 {
 		t.timers.add(r)
 	}
@@ -209,9 +208,6 @@ func (t *Tables) linked(r *Rule) {
 		if _, ok := t.counted[cookieOf{r.Cookie, r.Table}]; ok {
 			t.counted[cookieOf{r.Cookie, r.Table}]++
 		}
-	}
-	if r.traits&(normal|learns|looks) != 0 {
-		t.trait(r, 1)
 	}
 	if r.traits&unlearns != 0 {
 		eachLearned(r, func(c cookieOf) { t.learned[c]++ })
@@ -221,7 +217,6 @@ func (t *Tables) linked(r *Rule) {
 // went counts a rule that is seen no more. If it was the last one that learned flows which are to
 // go with it, they are orphans.
 func (t *Tables) went(r *Rule, orphans bool) {
-	t.stamp.Add(1)
 	if len(t.counted) != 0 {
 		if _, ok := t.counted[cookieOf{r.Cookie, r.Table}]; ok {
 			t.counted[cookieOf{r.Cookie, r.Table}]--
@@ -243,9 +238,6 @@ func (t *Tables) went(r *Rule, orphans bool) {
 func (t *Tables) unlinked(r *Rule) {
 	if r.timer != nil {
 		t.timers.remove(r)
-	}
-	if r.traits&(normal|learns|looks) != 0 {
-		t.trait(r, -1)
 	}
 }
 
