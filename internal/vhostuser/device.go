@@ -37,7 +37,7 @@ type Device interface {
 	// Stop ends serving rings and returns, for each, the available index that
 	// would have come next. Nobody touches the rings or the memory of their
 	// buffers any more, if no other ring is served.
-	Stop(rings []int) []uint16
+	Stop(rings []int) []uint32
 	// Map makes regions accessible, all or none. The descriptors stay the
 	// session's.
 	Map(regions []Region) error

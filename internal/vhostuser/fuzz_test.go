@@ -35,7 +35,7 @@ func FuzzSession(f *testing.F) {
 	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out strings.Builder
-		sc := &script{dev: &recorder{out: &out, channel: -1, open: map[int]string{}, nextAvl: map[int]uint16{}}, next: 100}
+		sc := &script{dev: &recorder{out: &out, channel: -1, open: map[int]string{}, nextAvl: map[int]uint32{}}, next: 100}
 		sc.s = NewSession(Offer{FeatureProtocol | FeatureMQ | 1<<32, ProtocolFeatures, 4}, sc.dev)
 		for len(data) >= 4 {
 			m := Message{Request: Request(data[0]), Flags: uint32(data[1])&^versionMask | Version}

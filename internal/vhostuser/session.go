@@ -25,7 +25,7 @@ type Vring struct {
 	Num               uint32 // entries, 0 = unknown
 	Desc, Avail, Used uint64 // in the front end's process
 	AddrSet           bool
-	Base              uint16 // next available entry, while it is stopped
+	Base              uint32 // where it stands while it is stopped, see virtio.Ring
 	Kick, Call, Err   FD
 	Started           bool // it was kicked off and not stopped since
 	Enabled           bool // SET_VRING_ENABLE said so last

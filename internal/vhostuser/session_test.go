@@ -26,7 +26,7 @@ import (
 type recorder struct {
 	out      *strings.Builder
 	open     map[int]string
-	nextAvl  map[int]uint16
+	nextAvl  map[int]uint32
 	failMap  int
 	failFrom int
 	channel  int
@@ -64,8 +64,8 @@ func (r *recorder) name(fd FD) string {
 }
 
 // Stop answers as if each ring had moved on by 300 entries.
-func (r *recorder) Stop(rings []int) []uint16 {
-	out := make([]uint16, len(rings))
+func (r *recorder) Stop(rings []int) []uint32 {
+	out := make([]uint32, len(rings))
 	for i, id := range rings {
 		out[i] = r.nextAvl[id] + 300
 	}
@@ -155,7 +155,7 @@ func (sc *script) run(t *testing.T, d *datadriven.TestData) string {
 				offer.QueuePairs = int(v)
 			}
 		}
-		sc.dev.open, sc.dev.nextAvl = map[int]string{}, map[int]uint16{}
+		sc.dev.open, sc.dev.nextAvl = map[int]string{}, map[int]uint32{}
 		sc.s, sc.next = NewSession(offer, sc.dev), 100
 	case "fail":
 		n, err := strconv.Atoi(d.CmdArgs[1].Key)

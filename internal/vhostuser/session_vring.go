@@ -77,7 +77,7 @@ func (s *Session) setVringBase(m *Message) error {
 	}
 	v.Started = false
 	s.sync()
-	v.Base = uint16(p.Num)
+	v.Base = p.Num
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (s *Session) getVringBase(m *Message) error {
 	v.Started = false
 	s.sync()
 	s.replaceFD(&v.Kick, NoFD)
-	s.reply = VringState{p.Index, uint32(v.Base)}.Append(nil)
+	s.reply = VringState{p.Index, v.Base}.Append(nil)
 	return nil
 }
 

@@ -1,7 +1,7 @@
 // Package virtio is the rings of virtio 1.2 as state machines over memory.
 //
-// A Split is the device side of a split virtqueue: Gather reads what the driver
-// made available, Use returns it, Publish shows it to the driver. The package knows
+// A Ring is the device side of a virtqueue: Gather reads what the driver
+// made available, Use returns it. The package knows
 // no packets, sockets, threads, clocks or logs, and nothing of where the memory
 // comes from: addresses of the driver go through a mem.Map.
 //

@@ -2,9 +2,7 @@ package virtio
 
 import "github.com/gvswitch/gvswitch/internal/mem"
 
-// Gather makes up to want chains (MaxChains at most) available in Chains[0:n] and returns n.
-// Chains gathered before and not consumed yet come first. The caller uses (Use)
-// chains in order and then says how many it is done with (Consume).
+// Gather implements Ring.
 func (s *Split) Gather(want int) int {
 	want = min(want, MaxChains)
 	if s.n >= want {
@@ -56,7 +54,7 @@ func (s *Split) ahead(next uint16, n int) {
 // walk reads the chain that begins with descriptor head into c. Common is one
 // descriptor, in the region where the last one was.
 func (s *Split) walk(c *Chain, head uint16) {
-	c.Head, c.Fault, c.First = head, OK, uint32(s.nsegs)
+	c.Head, c.Fault, c.First, c.Written = head, OK, uint32(s.nsegs), 0
 	if uint32(head) >= s.size {
 		c.Fault, c.Count, c.Len = BadHead, 0, 0
 		return

@@ -43,9 +43,9 @@ func device(t testing.TB, m virtiotest.Memory, r *virtiotest.Ring, features uint
 		t.Fatal(err)
 	}
 	at := func(g uint64) uintptr { return mem.AddrOf(m.At(g, 1)) }
-	dev, err := virtio.NewSplit(virtio.SplitConfig{
+	dev, err := virtio.NewSplit(virtio.Config{
 		Size: r.Size, Desc: at(r.Desc), Avail: at(r.Avail), Used: at(r.Used),
-		Features: features, Mem: table, Base: base, DeviceWrites: write,
+		Features: features, Mem: table, Base: uint32(base), DeviceWrites: write,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -174,9 +174,7 @@ func TestChains(t *testing.T) {
 			if got := g.describe(&g.dev.Chains[0]); got != c.want {
 				t.Errorf("%s (device writes: %v): got %s, want %s", c.name, w, got, c.want)
 			}
-			g.dev.Use(g.dev.Chains[0].Head, 0)
-			g.dev.Consume(1)
-			g.dev.Publish()
+			g.dev.Use(1)
 			g.ring.RawDesc(0, low, 77, flip, 0)
 			g.ring.Post(0)
 			g.ring.Publish()
@@ -226,7 +224,7 @@ func TestAvailIndexJump(t *testing.T) {
 	for range 10 {
 		n := g.dev.Gather(32)
 		total += n
-		g.dev.Consume(n)
+		g.dev.Use(n)
 	}
 	if total > 80 {
 		t.Errorf("%d chains of a ring of 8 in 10 looks", total)
@@ -257,18 +255,16 @@ func TestOrderOverWrap(t *testing.T) {
 			if int(c.Len) != seen%500+1 {
 				t.Fatalf("chain %d has length %d", seen, c.Len)
 			}
-			g.dev.Use(c.Head, 0)
 			seen++
 		}
-		g.dev.Consume(take)
-		g.dev.Publish()
+		g.dev.Use(take)
 		for {
 			if _, _, ok := g.ring.Take(); !ok {
 				break
 			}
 		}
-		if int(g.dev.NextAvail()) != (start+seen)&0xffff {
-			t.Fatalf("NextAvail %d after %d", g.dev.NextAvail(), seen)
+		if int(g.dev.Base()) != (start+seen)&0xffff {
+			t.Fatalf("base %d after %d", g.dev.Base(), seen)
 		}
 	}
 }
@@ -277,8 +273,10 @@ func TestOrderOverWrap(t *testing.T) {
 // index is passed, on all sides of the wrap, and always the first time.
 func TestNotifyEvent(t *testing.T) {
 	for _, c := range []struct {
-		old, n, event uint16
-		want          bool
+		old   uint16
+		n     int
+		event uint16
+		want  bool
 	}{
 		{10, 1, 10, true},
 		{10, 1, 9, false},
@@ -294,11 +292,12 @@ func TestNotifyEvent(t *testing.T) {
 		g := newRig(t, 8, virtio.FEventIdx, false)
 		g.ring.Reset(c.old - 1)
 		g.dev = device(t, g.m, g.ring, virtio.FEventIdx, false, c.old-1)
-		use := func(n uint16) {
+		use := func(n int) {
 			for range n {
-				g.dev.Use(0, 0)
+				g.ring.Post(0)
 			}
-			g.dev.Publish()
+			g.ring.Publish()
+			g.dev.Use(g.dev.Gather(n))
 		}
 		g.ring.RawUsedEvent(c.old + 1000)
 		use(1)
@@ -317,8 +316,9 @@ func TestNotifyFlag(t *testing.T) {
 	g := newRig(t, 8, 0, false)
 	for _, on := range []bool{true, false, true} {
 		g.ring.Interrupts(on)
-		g.dev.Use(0, 0)
-		g.dev.Publish()
+		g.ring.Post(0)
+		g.ring.Publish()
+		g.dev.Use(g.dev.Gather(1))
 		if g.dev.NeedNotify() != on {
 			t.Errorf("interrupts %v: notify %v", on, !on)
 		}
@@ -343,7 +343,7 @@ func TestArm(t *testing.T) {
 			t.Error("armed with a chain waiting, and no word of it")
 		}
 		g.dev.Disarm()
-		g.dev.Consume(g.dev.Gather(32))
+		g.dev.Use(g.dev.Gather(32))
 		if !g.dev.Arm() {
 			t.Error("not empty")
 		}
@@ -361,7 +361,7 @@ func TestArm(t *testing.T) {
 }
 
 func TestNewSplitRefuses(t *testing.T) {
-	for _, c := range []virtio.SplitConfig{
+	for _, c := range []virtio.Config{
 		{Size: 0},
 		{Size: 3},
 		{Size: 65536},
@@ -388,12 +388,7 @@ func TestNoAllocs(t *testing.T) {
 			idx++
 		}
 		g.ring.RawAvailIdx(idx)
-		n := g.dev.Gather(32)
-		for i := range n {
-			g.dev.Use(g.dev.Chains[i].Head, 0)
-		}
-		g.dev.Consume(n)
-		g.dev.Publish()
+		g.dev.Use(g.dev.Gather(32))
 		g.dev.NeedNotify()
 		g.dev.Arm()
 		g.dev.Disarm()
@@ -402,27 +397,23 @@ func TestNoAllocs(t *testing.T) {
 	}
 }
 
-// What a fault interrupts between Use and Publish has not happened: the driver sees
-// each chain once.
-func TestAbandon(t *testing.T) {
+// What a fault interrupts before Use has not happened: the driver sees each chain once.
+func TestInterrupted(t *testing.T) {
 	g := newRig(t, 8, 0, true)
 	for range 4 {
 		g.ring.Add(virtiotest.Elem{Addr: low, Len: 60, Write: true})
 	}
 	g.ring.Publish()
 	g.dev.Gather(4)
-	g.dev.Use(g.dev.Chains[0].Head, 11)
-	g.dev.Use(g.dev.Chains[1].Head, 12) // here the lender's memory vanishes
-	g.dev.Abandon()
+	g.dev.Chains[0].Written = 11 // here the lender's memory vanishes
 	n := g.dev.Gather(4)
 	if n != 4 {
 		t.Fatalf("%d chains", n)
 	}
 	for i := range n {
-		g.dev.Use(g.dev.Chains[i].Head, uint32(20+i))
+		g.dev.Chains[i].Written = uint32(20 + i)
 	}
-	g.dev.Consume(n)
-	g.dev.Publish()
+	g.dev.Use(n)
 	for i := range 4 {
 		if _, l, ok := g.ring.Take(); !ok || l != uint32(20+i) {
 			t.Errorf("used entry %d: %d bytes, %v", i, l, ok)

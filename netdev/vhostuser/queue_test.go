@@ -56,14 +56,14 @@ func newNIC(t testing.TB, size int, features uint64, rxBuf int, rxCuts []int) *n
 	}
 	config := func(r *virtiotest.Ring, write bool) ringConfig {
 		addr := func(g uint64) uintptr { return mem.AddrOf(m.At(g, 1)) }
-		s, err := virtio.NewSplit(virtio.SplitConfig{
+		s, err := virtio.New(virtio.Config{
 			Size: size, Desc: addr(r.Desc), Avail: addr(r.Avail), Used: addr(r.Used),
 			Features: features, Mem: table, DeviceWrites: write,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ringConfig{split: s, kickFD: -1, callFD: -1, features: features, zeroCopy: true, retries: 8}
+		return ringConfig{ring: s, kickFD: -1, callFD: -1, features: features, zeroCopy: true, retries: 8}
 	}
 	if n.rx, err = newRxQueue(config(tx, false)); err != nil {
 		t.Fatal(err)
@@ -260,8 +260,9 @@ func TestCopyIsPrivate(t *testing.T) {
 func TestFaultyReceiveBuffers(t *testing.T) {
 	n := newNIC(t, 16, modern, 100, nil)
 	n.ResetRings(0, 0)
-	n.tx.ring, _ = virtio.NewSplit(splitOf(n, n.RX, true))
-	n.rx.ring, _ = virtio.NewSplit(splitOf(n, n.TX, false))
+	n.tx.ring, _ = virtio.New(splitOf(n, n.RX, true))
+	n.rx.ring, _ = virtio.New(splitOf(n, n.TX, false))
+	n.tx.held, n.rx.held = n.tx.ring.Held(), n.rx.ring.Held()
 	buf := func(addr uint64, w bool) { n.RX.Add(virtiotest.Elem{Addr: addr, Len: 100, Write: w}) }
 	good := uint64(memBase + memSize - 4096)
 	buf(good, false)      // wrong direction
@@ -292,14 +293,14 @@ func TestFaultyReceiveBuffers(t *testing.T) {
 	}
 }
 
-func splitOf(n *nic, r *virtiotest.Ring, write bool) virtio.SplitConfig {
+func splitOf(n *nic, r *virtiotest.Ring, write bool) virtio.Config {
 	var regions []mem.Region
 	for _, x := range r.Mem {
 		regions = append(regions, mem.Region{Guest: x.Guest, Size: uint64(len(x.B)), Host: mem.AddrOf(x.B)})
 	}
 	table, _ := mem.NewMap(regions)
 	addr := func(g uint64) uintptr { return mem.AddrOf(r.Mem.At(g, 1)) }
-	return virtio.SplitConfig{Size: r.Size, Desc: addr(r.Desc), Avail: addr(r.Avail), Used: addr(r.Used), Features: modern, Mem: table, DeviceWrites: write}
+	return virtio.Config{Size: r.Size, Desc: addr(r.Desc), Avail: addr(r.Avail), Used: addr(r.Used), Features: modern, Mem: table, DeviceWrites: write}
 }
 
 // A full ring costs a bounded number of looks and counts each frame once.

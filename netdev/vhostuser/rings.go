@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/virtio"
 	"github.com/gvswitch/gvswitch/netdev"
@@ -16,15 +15,14 @@ import (
 
 // ring is a vring that is served.
 type ring struct {
-	split *virtio.Split
+	ring  virtio.Ring
 	rx    *rxQueue // one of the two
 	tx    *txQueue
 	state vhostuser.RunState
 	kick  vhostuser.FD
 	call  int
-	avail uintptr // host address of the available ring
-	base  uint16  // where it started
-	moved bool    // the guest made something available since
+	base  uint32 // where it started
+	moved bool   // the guest made something available since
 }
 
 // Start implements vhostuser.Device. p.mu is held.
@@ -48,16 +46,16 @@ func (p *peer) Start(starts []vhostuser.RingStart) []error {
 }
 
 // Stop implements vhostuser.Device. p.mu is held.
-func (p *peer) Stop(indices []int) []uint16 {
+func (p *peer) Stop(indices []int) []uint32 {
 	var gone []*ring
 	for _, i := range indices {
 		gone = append(gone, p.rings[i])
 		delete(p.rings, i)
 	}
 	p.publish()
-	next := make([]uint16, len(gone))
+	next := make([]uint32, len(gone))
 	for i, r := range gone {
-		next[i] = r.split.NextAvail()
+		next[i] = r.ring.Base()
 		r.close()
 	}
 	return next
@@ -79,10 +77,10 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 	set := p.d.set
 	p.d.mu.Unlock()
 	fromGuest := s.Index%2 == 1
-	c := virtio.SplitConfig{
+	c := virtio.Config{
 		Size: int(v.Num), Features: s.Features, Mem: p.memory.Guest(), Base: v.Base, DeviceWrites: !fromGuest,
 	}
-	desc, avail, used := virtio.SplitSizes(c.Size)
+	desc, avail, used := virtio.Sizes(c.Features, c.Size)
 	for _, part := range []struct {
 		host *uintptr
 		addr uint64
@@ -102,13 +100,13 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 			}
 		}
 	}
-	split, err := virtio.NewSplit(c)
+	vq, err := virtio.New(c)
 	if err != nil {
 		return nil, err
 	}
-	r := &ring{split: split, state: s.State, kick: v.Kick, call: v.Call.Num, avail: c.Avail, base: v.Base}
+	r := &ring{ring: vq, state: s.State, kick: v.Kick, call: v.Call.Num, base: v.Base}
 	rc := ringConfig{
-		split: split, kickFD: v.Kick.Num, callFD: v.Call.Num, features: s.Features,
+		ring: vq, kickFD: v.Kick.Num, callFD: v.Call.Num, features: s.Features,
 		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,
 	}
 	if fromGuest {
@@ -172,6 +170,3 @@ func (p *peer) watch() {
 		}
 	}
 }
-
-// availIdx is the guest's available index.
-func (r *ring) availIdx() uint16 { return mem.Load16Acquire(r.avail + 2) }

@@ -10,7 +10,7 @@ import (
 
 // ringConfig is one started virtqueue, as the protocol set it up.
 type ringConfig struct {
-	split    *virtio.Split
+	ring     virtio.Ring
 	kickFD   int    // readable when the driver made buffers available; -1: it does not tell
 	callFD   int    // written to when the driver wants to be told; -1: it polls
 	features uint64 // acknowledged by the driver
@@ -27,7 +27,8 @@ const offloadBits = virtio.NetFCsum | virtio.NetFHostTSO4 | virtio.NetFHostTSO6 
 // rxQueue receives from a guest's transmit virtqueue. It never changes but for the
 // ring's positions: another state of the ring is another rxQueue.
 type rxQueue struct {
-	ring     *virtio.Split
+	ring     virtio.Ring
+	held     *virtio.Batch // of ring
 	kick     int
 	call     int
 	hdr      uint32 // bytes of virtio net header in front of each frame
@@ -42,7 +43,7 @@ type rxQueue struct {
 
 func newRxQueue(c ringConfig) (*rxQueue, error) {
 	q := &rxQueue{
-		ring: c.split, kick: c.kickFD, call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
+		ring: c.ring, held: c.ring.Held(), kick: c.kickFD, call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
 		parse: c.features&offloadBits != 0, lend: c.zeroCopy, discard: c.discard,
 	}
 	var err error
@@ -60,8 +61,8 @@ func (q *rxQueue) close() {
 
 // Recv implements netdev.RxQueue.
 func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
-	r := q.ring
-	n := r.Gather(packet.MaxBurst)
+	r := q.held
+	n := q.ring.Gather(packet.MaxBurst)
 	if n == 0 {
 		return 0
 	}
@@ -136,7 +137,7 @@ func (q *rxQueue) general(p *packet.Packet, c *virtio.Chain, slot int) packet.Dr
 	case c.Len-q.hdr > packet.MaxFrame:
 		return packet.RxTooLong
 	}
-	segs := q.ring.Segs[c.First:][:c.Count]
+	segs := q.held.Segs[c.First:][:c.Count]
 	var h [vnet.Len]byte
 	segs = cutHead(h[:q.hdr], segs)
 	p.Reset()
@@ -187,14 +188,8 @@ func (q *rxQueue) gather(p *packet.Packet, segs []virtio.Seg, slot int) {
 // Release implements netdev.RxQueue: the guest gets its buffers back.
 func (q *rxQueue) Release() {
 	r := q.ring
-	for i := range q.taken {
-		if c := &r.Chains[i]; c.Fault != virtio.BadHead {
-			r.Use(c.Head, 0)
-		}
-	}
-	r.Consume(q.taken)
+	r.Use(q.taken)
 	q.taken = 0
-	r.Publish()
 	if q.call >= 0 && r.NeedNotify() {
 		notify(q.call)
 	}

@@ -30,7 +30,7 @@ func (d *Device) notShared(p *peer) (news bool) {
 		if r.tx == nil || r.moved || r.state != vhostuser.Running {
 			continue
 		}
-		if r.availIdx() != r.base || r.split.NextAvail() != r.base {
+		if r.ring.Base() != r.base || !r.ring.Empty() {
 			r.moved = true
 		} else if kicks(r.kick) > 0 {
 			suspect = true

@@ -11,7 +11,8 @@ import (
 // txQueue sends to a guest's receive virtqueue. Like rxQueue it never changes but for
 // the ring's positions.
 type txQueue struct {
-	ring    *virtio.Split
+	ring    virtio.Ring
+	held    *virtio.Batch // of ring
 	call    int
 	hdr     uint32
 	merge   bool // a frame may take several buffers
@@ -25,7 +26,7 @@ type txQueue struct {
 func newTxQueue(c ringConfig) (*txQueue, error) {
 	has := func(bits uint64) bool { return c.features&bits == bits }
 	return &txQueue{
-		ring: c.split, call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
+		ring: c.ring, held: c.ring.Held(), call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
 		merge: has(virtio.NetFMrgRxbuf), retries: c.retries,
 		caps: netdev.TxCaps{
 			Csum:   has(virtio.NetFGuestCsum),
@@ -68,9 +69,8 @@ func (q *txQueue) Send(b *packet.Burst, list []uint16, st *netdev.TxStats) {
 // put sends packets as far as the buffers go that it gathers at a time. It returns how
 // many of list are dealt with and whether it stopped because the guest has no more.
 func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done int, full bool) {
-	r := q.ring
-	r.Abandon() // what a fault of somebody else's memory interrupted
-	n := r.Gather(len(list))
+	r := q.held
+	n := q.ring.Gather(len(list))
 	if n == 0 {
 		return 0, true
 	}
@@ -101,7 +101,7 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 					}
 					fill(at, p)
 				}
-				r.Use(c.Head, need)
+				c.Written = need
 				used++
 				sent++
 				done++
@@ -124,9 +124,8 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 		bytes += uint64(p.Len)
 	}
 	mem.CopyMany(q.copies[:copies])
-	r.Consume(used)
-	r.Publish()
-	if q.call >= 0 && used > 0 && r.NeedNotify() {
+	q.ring.Use(used)
+	if q.call >= 0 && used > 0 && q.ring.NeedNotify() {
 		notify(q.call)
 	}
 	st.Packets.Add(uint64(sent))

@@ -12,12 +12,12 @@ import (
 // It returns how many chains it used up and what became of the packet; with
 // TxRingFull none are, and the count is how many it looked at.
 func (q *txQueue) general(p *packet.Packet, used int) (int, packet.DropReason) {
-	r := q.ring
+	r := q.held
 	need := uint64(p.Len + q.hdr)
 	have := uint64(0)
 	first := used // of the chains that the packet goes to
 	for k := used; ; k++ {
-		if k >= r.Gather(k+1) {
+		if k >= q.ring.Gather(k+1) {
 			if k == virtio.MaxChains && first == 0 {
 				return 0, packet.TxTooLong // not even in as many as there can be
 			}
@@ -25,7 +25,9 @@ func (q *txQueue) general(p *packet.Packet, used int) (int, packet.DropReason) {
 		}
 		c := &r.Chains[k]
 		if c.Fault != virtio.OK {
-			q.giveBack(first, k+1)
+			for i := first; i <= k; i++ {
+				r.Chains[i].Written = 0 // it goes back with nothing in it
+			}
 			if first == k {
 				// Nothing was in it yet: the next one will do.
 				first, have = k+1, 0
@@ -61,20 +63,11 @@ func fault(f virtio.Fault) packet.DropReason {
 	return packet.TxBadChain
 }
 
-// giveBack returns chains [from, to) with nothing in them.
-func (q *txQueue) giveBack(from, to int) {
-	for i := from; i < to; i++ {
-		if c := &q.ring.Chains[i]; c.Fault != virtio.BadHead {
-			q.ring.Use(c.Head, 0)
-		}
-	}
-}
-
 // spread writes a packet over n chains that hold it, each filled before the next (virtio
 // 1.2, section 5.1.6.4: num_buffers), and uses them.
 func (q *txQueue) spread(p *packet.Packet, first, n int) {
-	r := q.ring
-	w := writer{ring: r, chain: first}
+	r := q.held
+	w := writer{held: r, chain: first}
 	var h [vnet.Len]byte
 	q.encode(&h, p, n)
 	w.bytes(h[:q.hdr])
@@ -84,15 +77,15 @@ func (q *txQueue) spread(p *packet.Packet, first, n int) {
 	}
 	left := p.Len + q.hdr
 	for i := first; i < first+n; i++ {
-		k := min(left, r.Chains[i].Len)
-		r.Use(r.Chains[i].Head, k)
-		left -= k
+		c := &r.Chains[i]
+		c.Written = min(left, c.Len)
+		left -= c.Written
 	}
 }
 
 // writer is a position in the segments of successive chains.
 type writer struct {
-	ring  *virtio.Split
+	held  *virtio.Batch
 	chain int
 	seg   int    // in the chain
 	off   uint32 // in the segment
@@ -100,8 +93,8 @@ type writer struct {
 
 // room is the next piece to write to, n bytes of it at most.
 func (w *writer) room(n uint32) (uintptr, uint32) {
-	c := &w.ring.Chains[w.chain]
-	s := w.ring.Segs[int(c.First)+w.seg]
+	c := &w.held.Chains[w.chain]
+	s := w.held.Segs[int(c.First)+w.seg]
 	at, k := s.Addr+uintptr(w.off), min(n, s.Len-w.off)
 	w.off += k
 	if w.off == s.Len {
