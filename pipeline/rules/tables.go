@@ -23,15 +23,15 @@ type Tables struct {
 	big     sync.Mutex   // held for the whole of a big change, before mu
 	waiting atomic.Int32 // small writers that wait for mu
 
-	mu       sync.Mutex // held for one piece of a change
-	pending  *txn       // the big change under way, which has to
-	log      []*Rule    // look at these rules that came or went meanwhile
-	seq      uint32
-	timers   timers
-	limbo    limbo
-	learned  map[cookieOf]int // rules with delete_learned, by what they learn
-	orphans  []cookieOf       // those of learned that came to 0
-	counted  map[cookieOf]int // rules by cookie, where Options.Limit asked for it
+	mu      sync.Mutex // held for one piece of a change
+	pending *txn       // the big change under way, which has to
+	log     []*Rule    // look at these rules that came or went meanwhile
+	seq     uint32
+	timers  timers
+	limbo   limbo
+	learned map[cookieOf]int // rules with delete_learned, by what they learn
+	orphans []cookieOf       // those of learned that came to 0
+	counted map[cookieOf]int // rules by cookie, where Options.Limit asked for it
 
 	maskMu sync.Mutex
 	masks  map[flow.Key]*mask // a cache
