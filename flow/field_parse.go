@@ -9,6 +9,7 @@ import (
 var (
 	errNoValue   = errors.New("no value")
 	errNotNumber = errors.New("not a number")
+	errNoPort    = errors.New("there is no such port")
 	errNoMask    = errors.New("a mask cannot stand here")
 )
 
@@ -39,9 +40,9 @@ func (f *Field) parse(text string, n PortNames) (v, mask Value, err error) {
 		return v, mask, err
 	}
 	if f.form == portForm {
-		var p uint32
-		if p, err = parsePort(text, n); err != nil {
-			return Value{}, Value{}, err
+		p, ok := ParsePort(text, n)
+		if !ok {
+			return Value{}, Value{}, errNoPort
 		}
 		if f.quirk == port32 && p >= portReserved && p <= 0xffff {
 			p |= portReserved32
@@ -92,7 +93,7 @@ func (f *Field) parseOne(text string) (v Value, err error) {
 // parseNumber reads a number that fits f. The two low bits of nw_tos are not part of it; they may be
 // given, as ovs-ofctl allows.
 func (f *Field) parseNumber(text string) (Value, error) {
-	v, big, ok := parseValue(text)
+	v, big, ok := ParseNumber(text)
 	switch {
 	case !ok:
 		return Value{}, errNotNumber
@@ -108,11 +109,11 @@ func (f *Field) parseNumber(text string) (Value, error) {
 // parseMask reads a mask in the form of a value, or as the length of a prefix.
 func (f *Field) parseMask(text string) (Value, error) {
 	if f.form == ipv4Form || f.form == ipv6Form {
-		if n, big, ok := parseValue(text); ok && !strings.ContainsAny(text, ".:") {
-			if big || n.Hi != 0 || n.Lo > uint64(f.Bits) {
+		if n, ok := ParseDecimal(text); ok {
+			if n > uint64(f.Bits) {
 				return Value{}, fmt.Errorf("prefix out of range, at most %d", f.Bits)
 			}
-			return f.All().AndNot(Ones(uint(f.Bits) - uint(n.Lo))), nil
+			return f.All().AndNot(Ones(uint(f.Bits) - uint(n))), nil
 		}
 	}
 	v, err := f.parseOne(text)
@@ -142,7 +143,7 @@ func (f *Field) append(b []byte, v, mask Value, n PortNames, match bool) []byte 
 		return appendFrag(b, v.Lo, mask.Lo)
 	case portForm:
 		if whole {
-			return appendPort(b, uint32(v.Lo)&0xffff, n)
+			return AppendPort(b, uint32(v.Lo)&0xffff, n)
 		}
 	case macForm:
 		b = appendMAC(b, v.Lo)
@@ -165,12 +166,12 @@ func (f *Field) append(b []byte, v, mask Value, n PortNames, match bool) []byte 
 		}
 	}
 	if form == hexa {
-		b = appendHex(b, v, digits)
+		b = AppendHex(b, v, digits)
 	} else {
 		b = appendDec(b, v.Lo)
 	}
 	if !whole {
-		b = appendHex(append(b, '/'), mask, digits)
+		b = AppendHex(append(b, '/'), mask, digits)
 	}
 	return b
 }

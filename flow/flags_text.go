@@ -35,10 +35,10 @@ func parseFlags(text string, names []string) (v, mask uint64, err error) {
 	if c := text[0]; '0' <= c && c <= '9' {
 		value, m, hasMask := strings.Cut(text, "/")
 		mv := valid
-		x, big, ok := parseValue(value)
+		x, big, ok := ParseNumber(value)
 		if ok && hasMask {
 			var bigMask bool
-			mv, bigMask, ok = parseValue(m)
+			mv, bigMask, ok = ParseNumber(m)
 			big = big || bigMask
 		}
 		switch {

@@ -114,7 +114,7 @@ func (m *Match) item(name, value string, has bool, n PortNames) error {
 		return errNoValue
 	}
 	if f.Name == "dl_vlan" {
-		if v, big, ok := parseValue(value); ok && !big && v == (Value{0, 0xffff}) {
+		if v, big, ok := ParseNumber(value); ok && !big && v == (Value{0, 0xffff}) {
 			m.Put(fieldTCI, Value{}, fieldTCI.full)
 			return nil
 		}

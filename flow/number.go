@@ -5,33 +5,59 @@ import (
 	"strconv"
 )
 
-// parseValue reads a number of up to 128 bits, all of s: 0x and hexadecimal, 0 and octal (as C has
-// it), or decimal. big says that it has more bits.
-func parseValue(s string) (v Value, big, ok bool) {
+// ParseNumber reads a number as ovs-ofctl does, all of s: 0x and up to 128 bits in hexadecimal (none are 0),
+// or up to 64 bits as C's strtoull has them: decimal, octal behind a 0, and -1 is all ones. big says that it
+// has more.
+func ParseNumber(s string) (v Value, big, ok bool) {
+	if len(s) > 1 && s[0] == '0' && s[1]|0x20 == 'x' {
+		for _, c := range []byte(s[2:]) {
+			d := digitOf(c)
+			if d > 15 {
+				return v, false, false
+			}
+			big = big || v.Hi>>60 != 0
+			v = v.Lsh(4)
+			v.Lo |= d
+		}
+		return v, big, true
+	}
+	neg := false
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		neg, s = s[0] == '-', s[1:]
+	}
 	base := uint64(10)
 	if len(s) > 1 && s[0] == '0' {
 		base, s = 8, s[1:]
-		if s[0] == 'x' || s[0] == 'X' {
+		if s[0]|0x20 == 'x' {
 			base, s = 16, s[1:]
 		}
 	}
-	if s == "" {
-		return v, false, false
-	}
-	for i := range len(s) {
-		d := digitOf(s[i])
+	for _, c := range []byte(s) {
+		d := digitOf(c)
 		if d >= base {
 			return v, false, false
 		}
 		over, lo := bits.Mul64(v.Lo, base)
-		over2, hi := bits.Mul64(v.Hi, base)
-		var c1, c2 uint64
-		lo, c1 = bits.Add64(lo, d, 0)
-		hi, c2 = bits.Add64(hi, over, c1)
-		big = big || over2|c2 != 0
-		v = Value{hi, lo}
+		sum, carry := bits.Add64(lo, d, 0)
+		big = big || over|carry != 0
+		v.Lo = sum
 	}
-	return v, big, true
+	if neg {
+		v.Lo = -v.Lo
+	}
+	return v, big, s != ""
+}
+
+// ParseDecimal reads a decimal number, all of s: 010 is ten, as ovs-ofctl has it of ports, tables and the
+// lengths of prefixes. A number of 2^40 or more is one, but not the right one.
+func ParseDecimal(s string) (v uint64, ok bool) {
+	for _, c := range []byte(s) {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		v = min(v*10+uint64(c), 1<<40)
+	}
+	return v, s != ""
 }
 
 // digitOf is the value of a digit, 255 if c is none.
@@ -47,8 +73,8 @@ func digitOf(c byte) uint64 {
 	return 255
 }
 
-// appendHex appends v in hexadecimal with at least n digits; 0 without any is just that.
-func appendHex(b []byte, v Value, n int) []byte {
+// AppendHex appends v in hexadecimal with at least n digits; 0 without any is just that, as C's "%#x" has it.
+func AppendHex(b []byte, v Value, n int) []byte {
 	if v.IsZero() && n == 0 {
 		return append(b, '0')
 	}

@@ -56,7 +56,7 @@ func (s *spec) other(g *group, name, value string) error {
 	if g == nil && name == "payload" {
 		return s.payloadHex(value)
 	}
-	if v, big, ok := parseValue(value); !ok || big || !v.IsZero() {
+	if v, big, ok := ParseNumber(value); !ok || big || !v.IsZero() {
 		return errors.New("a frame can only have 0")
 	}
 	return nil

@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -20,67 +20,71 @@ var reservedPorts = [...]string{"UNSET", "IN_PORT", "TABLE", "NORMAL", "FLOOD", 
 
 const firstNamed = 0xffff + 1 - uint32(len(reservedPorts))
 
-// parsePort reads a port number of 16 bits, by number or name.
-func parsePort(text string, n PortNames) (uint32, error) {
-	if text == "" {
-		return 0, errNoValue
-	}
-	if '0' <= text[0] && text[0] <= '9' {
-		v, big, ok := parseValue(text)
-		switch {
-		case !ok:
-			return 0, errNotNumber
-		case !big && v.Hi == 0 && v.Lo <= 0xffff:
-			return uint32(v.Lo), nil
-		case !big && v.Hi == 0 && v.Lo >= portReserved32 && v.Lo <= 0xffffffff:
-			return uint32(v.Lo & 0xffff), nil
+// ParsePort reads a port: a number, which is decimal whatever it begins with (those of OpenFlow 1.1 and later
+// for reserved ports, 0xffffff00 and above, stand for the short ones), a reserved name in any case, or a name that
+// n knows, which may be quoted. ok is false if it is none of these.
+func ParsePort(text string, n PortNames) (port uint32, ok bool) {
+	if v, ok := ParseDecimal(strings.TrimPrefix(text, "+")); ok {
+		if v >= portReserved32 && v <= math.MaxUint32 {
+			v &= 0xffff
 		}
-		return 0, fmt.Errorf("out of range, at most 65535, or 0xffffff00 to 0xffffffff")
+		return uint32(v), v <= 0xffff
+	}
+	if p := reservedPort(text); p != 0 {
+		return p, true
+	}
+	if n == nil || text == "" {
+		return 0, false
+	}
+	if name, err := Unquote(text); err == nil {
+		return n.PortNumber(name)
+	}
+	return 0, false
+}
+
+// reservedPort is the number of a port with a name of its own, 0 of any other.
+func reservedPort(text string) uint32 {
+	if len(text) > len("CONTROLLER") {
+		return 0
 	}
 	for i, name := range reservedPorts {
 		if strings.EqualFold(name, text) {
-			return firstNamed + uint32(i), nil
+			return firstNamed + uint32(i)
 		}
 	}
 	if strings.EqualFold(text, "none") {
-		return 0xffff, nil
+		return 0xffff
 	}
-	if text[0] == '"' {
-		s, err := strconv.Unquote(text)
-		if err != nil {
-			return 0, fmt.Errorf("the quotes are not closed")
-		}
-		text = s
-	}
-	if n != nil {
-		if p, ok := n.PortNumber(text); ok {
-			return p, nil
-		}
-	}
-	return 0, fmt.Errorf("there is no such port")
+	return 0
 }
 
-// appendPort appends a port: its reserved name, its name if n has one, or its number.
-func appendPort(b []byte, port uint32, n PortNames) []byte {
+// Unquote is what stands in the quotes of text, which it need not have.
+func Unquote(text string) (string, error) {
+	if text == "" || text[0] != '"' {
+		return text, nil
+	}
+	return strconv.Unquote(text)
+}
+
+// AppendPort writes a port: its reserved name, its name if n has one, or its number.
+func AppendPort(b []byte, port uint32, n PortNames) []byte {
 	if port >= firstNamed && port <= 0xffff {
 		return append(b, reservedPorts[port-firstNamed]...)
 	}
 	if n != nil {
 		if name := n.PortName(port); name != "" {
-			return appendName(b, name)
+			return AppendName(b, name)
 		}
 	}
 	return appendDec(b, uint64(port))
 }
 
-// appendName appends a name, in quotes if it could be read as something else.
-func appendName(b []byte, name string) []byte {
-	plain := digitOf(name[0]) > 9 && !strings.EqualFold(name, "none")
-	for _, c := range []byte(name) {
-		plain = plain && (c == '_' || c == '.' || c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z')
-	}
-	for _, r := range reservedPorts {
-		plain = plain && !strings.EqualFold(r, name)
+// AppendName writes the name of a port or table, in quotes if it could be read as something else.
+func AppendName(b []byte, name string) []byte {
+	plain := name != "" && !('0' <= name[0] && name[0] <= '9') && reservedPort(name) == 0
+	for i := 0; i < len(name) && plain; i++ {
+		c := name[i]
+		plain = c == '_' || c == '.' || c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 	}
 	if plain {
 		return append(b, name...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
@@ -74,7 +75,7 @@ func flowModText(xid int, m *ofp.FlowMod) string {
 		{f.Idle != 0, " idle:%d", f.Idle},
 		{f.Hard != 0, " hard:%d", f.Hard},
 		{f.Importance != 0, " importance:%d", f.Importance},
-		{m.OutPort != ofp.PortNone, " out_port:%s", string(ofp.AppendPort(nil, m.OutPort, nil))},
+		{m.OutPort != ofp.PortNone, " out_port:%s", string(flow.AppendPort(nil, m.OutPort, nil))},
 		{m.OutGroup != ofp.GroupAny, " out_group:%d", m.OutGroup},
 	} {
 		if item.show {

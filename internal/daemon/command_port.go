@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gvswitch/gvswitch/datapath"
+	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/internal/control"
 	"github.com/gvswitch/gvswitch/internal/daemon/reconcile"
 	"github.com/gvswitch/gvswitch/internal/daemon/status"
@@ -75,7 +76,7 @@ func writePort(out *strings.Builder, p *reconcile.PortEntry, s *datapath.PortSta
 	if p.OFPort < 10 {
 		blank = " "
 	}
-	name := blank + string(ofp.AppendPort(nil, uint32(p.OFPort), names))
+	name := blank + string(flow.AppendPort(nil, uint32(p.OFPort), names))
 	rxErrors, txErrors := status.Errors(s)
 	fmt.Fprintf(out, "  port %s: rx pkts=%d, bytes=%d, drop=%d, errs=%d, frame=0, over=%d, crc=0\n",
 		name, s.RxPackets, s.RxBytes, s.RxDrops.Total()-rxErrors, rxErrors, s.RxDrops[packet.RxTooLong])

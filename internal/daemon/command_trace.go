@@ -162,7 +162,7 @@ func (c *commands) packetOut(args []string) (control.Result, error) {
 		switch key {
 		case "in_port":
 			var ok bool
-			if in, ok = ofp.ParsePort(v, names); !ok {
+			if in, ok = flow.ParsePort(v, names); !ok {
 				return control.Result{}, fmt.Errorf("%s: invalid or unknown port for in_port", v)
 			}
 		case "packet":

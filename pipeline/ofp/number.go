@@ -2,59 +2,16 @@ package ofp
 
 import (
 	"fmt"
-	"math/bits"
+	"strconv"
 
 	"github.com/gvswitch/gvswitch/flow"
 )
 
-// parseUint reads a number as C's strtoull does with base 0, but all of text: "0x1f", "017", "15";
+// parseUint reads a number of 64 bits as C's strtoull does with base 0, but all of text: "0x1f", "017", "15";
 // "-1" is all ones.
 func parseUint(text string) (uint64, bool) {
-	neg := false
-	if text != "" && (text[0] == '-' || text[0] == '+') {
-		neg = text[0] == '-'
-		text = text[1:]
-	}
-	base := uint64(10)
-	if len(text) > 1 && text[0] == '0' {
-		base, text = 8, text[1:]
-		if c := text[0]; c == 'x' || c == 'X' {
-			base, text = 16, text[1:]
-		}
-	}
-	if text == "" {
-		return 0, false
-	}
-	var v uint64
-	for i := 0; i < len(text); i++ {
-		d := uint64(digit(text[i]))
-		if d >= base {
-			return 0, false
-		}
-		hi, lo := bits.Mul64(v, base)
-		sum, carry := bits.Add64(lo, d, 0)
-		if hi|carry != 0 {
-			return 0, false
-		}
-		v = sum
-	}
-	if neg {
-		v = -v
-	}
-	return v, true
-}
-
-// digit is the value of a hexadecimal digit, 255 of any other byte.
-func digit(c byte) uint8 {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 255
+	v, big, ok := flow.ParseNumber(text)
+	return v.Lo, ok && !big && v.Hi == 0 && text != "0x"
 }
 
 // parseMax reads a number from 0 to limit; what names it in the error.
@@ -94,52 +51,14 @@ func parse64(text, what string) (uint64, error) {
 	return parseMax(text, what, 1<<64-1)
 }
 
-// parseWide reads a number of up to 128 bits at the start of text and returns what stands behind it.
-func parseWide(text string) (v flow.Value, rest string, ok bool) {
-	if len(text) > 1 && text[0] == '0' && text[1]|0x20 == 'x' {
-		i := 2
-		for ; i < len(text) && digit(text[i]) != 255; i++ {
-			if v.Hi>>60 != 0 {
-				return v, text, false
-			}
-			v.Hi = v.Hi<<4 | v.Lo>>60
-			v.Lo = v.Lo<<4 | uint64(digit(text[i]))
-		}
-		return v, text[i:], true
-	}
-	i := 0
-	if text != "" && (text[0] == '-' || text[0] == '+') {
-		i = 1
-	}
-	for i < len(text) && '0' <= text[i] && text[i] <= '9' {
-		i++
-	}
-	v.Lo, ok = parseUint(text[:i])
-	return v, text[i:], ok
+// parseWide reads a number of up to 128 bits.
+func parseWide(text string) (v flow.Value, ok bool) {
+	v, big, ok := flow.ParseNumber(text)
+	return v, ok && !big
 }
 
-// appendHex writes v as "0x..", or "0" for zero, as C's "%#x" does.
-func appendHex(b []byte, v uint64) []byte { return appendWide(b, flow.Value{Lo: v}) }
-
-func appendWide(b []byte, v flow.Value) []byte {
-	if v == (flow.Value{}) {
-		return append(b, '0')
-	}
-	b = append(b, '0', 'x')
-	started := false
-	for shift := 124; shift >= 0; shift -= 4 {
-		w, s := v.Lo, shift
-		if shift >= 64 {
-			w, s = v.Hi, shift-64
-		}
-		d := w >> s & 15
-		if d != 0 || started {
-			started = true
-			b = append(b, "0123456789abcdef"[d])
-		}
-	}
-	return b
-}
+// appendHex writes v as "0x..", or "0" for zero.
+func appendHex(b []byte, v uint64) []byte { return flow.AppendHex(b, flow.Value{Lo: v}, 0) }
 
 // parseHexBytes reads pairs of hexadecimal digits, which may stand apart by dots.
 func parseHexBytes(text, what string) ([]byte, error) {
@@ -149,10 +68,11 @@ func parseHexBytes(text, what string) ([]byte, error) {
 			i++
 			continue
 		}
-		if i+1 == len(text) || digit(text[i]) == 255 || digit(text[i+1]) == 255 {
+		v, err := strconv.ParseUint(text[i:min(i+2, len(text))], 16, 8)
+		if err != nil || i+1 == len(text) {
 			return nil, fmt.Errorf("%s: %q at byte %d are not two hexadecimal digits", what, text[i:min(i+2, len(text))], i)
 		}
-		b = append(b, digit(text[i])<<4|digit(text[i+1]))
+		b = append(b, byte(v))
 		i += 2
 	}
 	return b, nil

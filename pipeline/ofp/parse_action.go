@@ -143,7 +143,7 @@ func (p *parser) action(name, key, value string) (Action, error) {
 	if a, err := p.edit(name, value); a != nil || err != nil {
 		return a, err
 	}
-	port, ok := ParsePort(key, p.names)
+	port, ok := flow.ParsePort(key, p.names)
 	if !ok {
 		return nil, errors.New("there is no such action, and no port of this name")
 	}
@@ -158,7 +158,7 @@ func (p *parser) output(value string) (Action, error) {
 	if strings.Contains(value, "port") && strings.Contains(value, "max_len") {
 		return p.truncated(value)
 	}
-	if port, ok := ParsePort(value, p.names); ok {
+	if port, ok := flow.ParsePort(value, p.names); ok {
 		if port == PortController {
 			return Controller{MaxLen: 0xffff, Reason: reasonAction}, nil
 		}
@@ -233,7 +233,7 @@ func (p *parser) resubmit(value string) (Action, error) {
 	var err error
 	if port != "" {
 		var ok bool
-		if r.Port, ok = ParsePort(port, p.names); !ok {
+		if r.Port, ok = flow.ParsePort(port, p.names); !ok {
 			return nil, fmt.Errorf("there is no port %q", port)
 		}
 	}

@@ -3,6 +3,8 @@ package ofp
 import (
 	"errors"
 	"fmt"
+
+	"github.com/gvswitch/gvswitch/flow"
 )
 
 // bucket reads one bucket: "weight:N,watch_port:PORT,watch_group:ID,bucket_id:ID,actions=...".
@@ -23,7 +25,7 @@ func (g *groupParser) bucket(text string) error {
 			weighted = true
 			b.Weight, err = parse16(value, "weight")
 		case "watch_port":
-			if b.WatchPort, ok = ParsePort(value, g.names); !ok || b.WatchPort >= PortMax && b.WatchPort != PortNone && b.WatchPort != PortController {
+			if b.WatchPort, ok = flow.ParsePort(value, g.names); !ok || b.WatchPort >= PortMax && b.WatchPort != PortNone && b.WatchPort != PortController {
 				err = fmt.Errorf("watch_port: there is no port %q that could be watched", value)
 			}
 		case "watch_group":

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/gvswitch/gvswitch/flow"
 )
 
 // ct reads connection tracking's arguments and puts them into the order in which they are printed.
@@ -198,11 +200,11 @@ func natRange(text string) (string, error) {
 		return out, nil
 	}
 	low, high, two := strings.Cut(ports, "-")
-	l, ok := decimal(low)
+	l, ok := flow.ParseDecimal(low)
 	h := l
 	if two {
 		var ok2 bool
-		h, ok2 = decimal(high)
+		h, ok2 = flow.ParseDecimal(high)
 		ok = ok && ok2
 	}
 	if !ok || l == 0 || h < l || h > 0xffff {
@@ -238,7 +240,7 @@ func (p *parser) sample(text string) (Action, error) {
 		case "obs_point_id":
 			point, err = parse32(value, key)
 		case "sampling_port":
-			if port, ok = ParsePort(value, p.names); !ok {
+			if port, ok = flow.ParsePort(value, p.names); !ok {
 				err = fmt.Errorf("sampling_port: there is no port %q", value)
 			}
 		case "ingress", "egress":
@@ -255,7 +257,7 @@ func (p *parser) sample(text string) (Action, error) {
 	}
 	b := fmt.Appendf(nil, "probability=%d,collector_set_id=%d,obs_domain_id=%d,obs_point_id=%d", prob, set, domain, point)
 	if port != PortNone {
-		b = AppendPort(append(b, ",sampling_port="...), port, nil)
+		b = flow.AppendPort(append(b, ",sampling_port="...), port, nil)
 	}
 	return Sample{string(b) + dir}, nil
 }

@@ -167,8 +167,8 @@ func load(text string) (Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, rest, ok := parseWide(value)
-	if !ok || rest != "" {
+	v, ok := parseWide(value)
+	if !ok {
 		return nil, fmt.Errorf("%q is not a number", value)
 	}
 	if !fits(v, dst.Bits) {

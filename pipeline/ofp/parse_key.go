@@ -3,6 +3,8 @@ package ofp
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gvswitch/gvswitch/flow"
 )
 
 // flowKey reads an item of a flow that is not a part of the match. known is false if it is none.
@@ -104,7 +106,7 @@ func (m *FlowMod) cookie(value string) (err error) {
 // out reads out_port and out_group.
 func (m *FlowMod) out(key, value string, n Names) (err error) {
 	if key == "out_port" {
-		port, ok := ParsePort(value, n)
+		port, ok := flow.ParsePort(value, n)
 		if !ok {
 			return fmt.Errorf("out_port: there is no port %q", value)
 		}

@@ -110,8 +110,8 @@ func (p *parser) learnMatch(dst Subfield, value string) (LearnSpec, error) {
 		s.Value = v
 		return s, nil
 	}
-	v, rest, ok := parseWide(value)
-	if !ok || rest != "" {
+	v, ok := parseWide(value)
+	if !ok {
 		return s, fmt.Errorf("%s: %q is neither a field nor a number", dst.Field.Name, value)
 	}
 	s.Value = v
@@ -131,9 +131,9 @@ func learnLoad(text string) (LearnSpec, error) {
 	if err != nil {
 		return s, err
 	}
-	if from != "" && (digit(from[0]) < 10 || from[0] == '-') && !strings.Contains(from, "[") {
-		v, rest, ok := parseWide(from)
-		if !ok || rest != "" {
+	if from != "" && strings.IndexByte("0123456789+-", from[0]) >= 0 && !strings.Contains(from, "[") {
+		v, ok := parseWide(from)
+		if !ok {
 			return s, fmt.Errorf("load: %q is not a number", from)
 		}
 		if s.Dst, err = ParseSubfield(to); err != nil {

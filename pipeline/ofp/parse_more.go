@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/gvswitch/gvswitch/flow"
 )
 
 // Reasons of Controller (OpenFlow 1.5, ofp_packet_in_reason).
@@ -14,7 +16,7 @@ var reasons = [...]string{"no_match", "action", "invalid_ttl", "action_set", "gr
 // controller reads nothing, "BYTES", or a list of arguments.
 func (p *parser) controller(text string) (Action, error) {
 	c := Controller{MaxLen: 0xffff, Reason: reasonAction}
-	if _, ok := decimal(text); ok {
+	if _, ok := flow.ParseDecimal(text); ok {
 		v, err := parse16(text, "max_len")
 		c.MaxLen = v
 		return c, err
@@ -117,7 +119,7 @@ func (p *parser) bundle(text string, dst bool) (Action, error) {
 			return b, nil
 		}
 		text = rest
-		port, ok := ParsePort(word, p.names)
+		port, ok := flow.ParsePort(word, p.names)
 		if !ok {
 			return nil, fmt.Errorf("members: there is no port %q", word)
 		}

@@ -31,7 +31,7 @@ func appendAction(b []byte, a Action, n Names) []byte {
 	case Group:
 		return appendUint(b, "group:", uint64(a.ID))
 	case Enqueue:
-		b = AppendPort(append(b, "enqueue:"...), a.Port, n)
+		b = flow.AppendPort(append(b, "enqueue:"...), a.Port, n)
 		return appendUint(b, ":", uint64(a.Queue))
 	case Bundle:
 		return appendBundle(b, a, n)
@@ -149,13 +149,13 @@ func appendType(b []byte, t uint16) []byte {
 
 func appendOutput(b []byte, o Output, n Names) []byte {
 	if o.MaxLen != 0 {
-		b = AppendPort(append(b, "output(port="...), o.Port, n)
+		b = flow.AppendPort(append(b, "output(port="...), o.Port, n)
 		return append(appendUint(b, ",max_len=", uint64(o.MaxLen)), ')')
 	}
 	if o.Port < PortMax {
 		b = append(b, "output:"...)
 	}
-	return AppendPort(b, o.Port, n)
+	return flow.AppendPort(b, o.Port, n)
 }
 
 func appendController(b []byte, c Controller) []byte {
@@ -206,7 +206,7 @@ func appendBundle(b []byte, a Bundle, n Names) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = AppendPort(b, m, n)
+		b = flow.AppendPort(b, m, n)
 	}
 	return append(b, ')')
 }
@@ -222,11 +222,11 @@ func appendMultipath(b []byte, a Multipath) []byte {
 
 func appendResubmit(b []byte, a Resubmit, n Names) []byte {
 	if a.Port != PortInPort && a.Table == TableAll {
-		return AppendPort(append(b, "resubmit:"...), a.Port, n)
+		return flow.AppendPort(append(b, "resubmit:"...), a.Port, n)
 	}
 	b = append(b, "resubmit("...)
 	if a.Port != PortInPort {
-		b = AppendPort(b, a.Port, n)
+		b = flow.AppendPort(b, a.Port, n)
 	}
 	b = append(b, ',')
 	if a.Table != TableAll {

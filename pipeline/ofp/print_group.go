@@ -60,7 +60,7 @@ func (k *Bucket) append(b []byte, t GroupType, n Names) []byte {
 		b = append(appendUint(b, "weight:", uint64(k.Weight)), ',')
 	}
 	if k.WatchPort != PortNone {
-		b = append(AppendPort(append(b, "watch_port:"...), k.WatchPort, n), ',')
+		b = append(flow.AppendPort(append(b, "watch_port:"...), k.WatchPort, n), ',')
 	}
 	if k.WatchGroup != GroupAny {
 		b = append(strconv.AppendUint(append(b, "watch_group:"...), uint64(k.WatchGroup), 10), ',')

@@ -1,5 +1,9 @@
 package ofp
 
+import (
+	"github.com/gvswitch/gvswitch/flow"
+)
+
 func appendLearn(b []byte, l *Learn, n Names) []byte {
 	b = AppendTable(append(b, "learn(table="...), l.Table, n)
 	b = appendSome(b, ",idle_timeout=", l.Idle)
@@ -46,7 +50,7 @@ func appendSpec(b []byte, s *LearnSpec, n Names) []byte {
 	case s.Kind == LearnLoad:
 		b = append(b, "load:"...)
 		if fixed {
-			b = appendWide(b, s.Value)
+			b = flow.AppendHex(b, s.Value, 0)
 		} else {
 			b = AppendSubfield(b, s.Src)
 		}
@@ -58,7 +62,7 @@ func appendSpec(b []byte, s *LearnSpec, n Names) []byte {
 	b = AppendSubfield(b, s.Dst)
 	switch {
 	case fixed:
-		return appendWide(append(b, '='), s.Value)
+		return flow.AppendHex(append(b, '='), s.Value, 0)
 	case s.Src != s.Dst:
 		return AppendSubfield(append(b, '='), s.Src)
 	}

@@ -93,9 +93,9 @@ func addSubfield(m *flow.Match, key, value string) error {
 	if err != nil {
 		return err
 	}
-	v, rest, ok := parseWide(value)
+	v, ok := parseWide(value)
 	switch {
-	case !ok || rest != "":
+	case !ok:
 		return fmt.Errorf("%s: %q is not a number", key, value)
 	case !fits(v, s.Bits):
 		return fmt.Errorf("%s: %s does not fit into %d bits", key, value, s.Bits)

@@ -50,7 +50,7 @@ func (x *Xlate) noteTable(id uint8, r *rules.Rule) {
 		return
 	}
 	m := r.Match()
-	b := m.Append(fmt.Appendf(nil, "%2d. ", id), portNames(t.Names))
+	b := m.Append(fmt.Appendf(nil, "%2d. ", id), t.Names)
 	if !strings.HasSuffix(string(b), " ") {
 		b = append(b, ", "...)
 	}
@@ -63,14 +63,6 @@ func (x *Xlate) noteTable(id uint8, r *rules.Rule) {
 	if len(r.Actions) == 0 {
 		x.note(nodeAction, "drop")
 	}
-}
-
-// portNames is n for flow, where a nil of another type would not be nil.
-func portNames(n ofp.Names) flow.PortNames {
-	if n == nil {
-		return nil
-	}
-	return n
 }
 
 func (x *Xlate) noteAction(a ofp.Action) {
@@ -165,7 +157,7 @@ func (x *Xlate) endTrace() {
 	for i := range m.Key {
 		m.Key[i] &= m.Mask[i]
 	}
-	t.megaflow = string(m.Append(nil, portNames(t.Names)))
+	t.megaflow = string(m.Append(nil, t.Names))
 	if t.megaflow == "" {
 		t.megaflow = "any"
 	}
