@@ -16,11 +16,6 @@ func (t *Tables) Apply(mods []ofp.FlowMod, o Options) (Changed, error) {
 	if err != nil {
 		return Changed{}, err
 	}
-	if o.Limit != 0 {
-		for i := range ops {
-			t.watch(cookieOf{ops[i].rule.Cookie, ops[i].rule.Table})
-		}
-	}
 	return t.run(ops, small, o, nil)
 }
 
@@ -115,28 +110,4 @@ func (t *Tables) unlearn(ch *Changed, o Options) {
 		d, _ := t.large(ops, o, nil) // deletions are not refused
 		ch.merge(d)
 	}
-}
-
-// watch has rules with a cookie counted from now on.
-func (t *Tables) watch(c cookieOf) {
-	t.pins.Add(1)
-	defer t.pins.Add(-1)
-	t.lockSmall()
-	_, ok := t.counted[c]
-	if !ok {
-		t.counted[c] = 0
-	}
-	v := t.Version()
-	t.mu.Unlock()
-	if ok {
-		return
-	}
-	// What comes and goes is counted; now add those that were there.
-	n := len(t.collect(&op{
-		cmd: ofp.Delete, cookieMask: ^uint64(0), outPort: ofp.PortNone, outGroup: ofp.GroupAny,
-		rule: newRule(&ofp.Flow{Table: c.table, Cookie: c.cookie}, t.maskOf(&flow.Key{}), 0),
-	}, v))
-	t.lockSmall()
-	t.counted[c] += n
-	t.mu.Unlock()
 }

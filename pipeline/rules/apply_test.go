@@ -3,6 +3,8 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +246,7 @@ func TestApply(t *testing.T) {
 			if err == nil && show(tabs) != got {
 				t.Errorf("reclaimed: %s", show(tabs))
 			}
+			checkCounted(t, tabs)
 		})
 	}
 }
@@ -429,5 +432,43 @@ func TestConjunctionPriorities(t *testing.T) {
 	var k, wc flow.Key
 	if r := tabs.Lookup(0, tabs.Version(), &k, &wc, new(Scratch)); r == nil || r.Priority != 5 {
 		t.Errorf("half a conjunction: %+v", r)
+	}
+}
+
+// A poll thread that learns with a limit for the first time must not look at a whole table.
+func TestLimitIsKnown(t *testing.T) {
+	tabs := New()
+	const n = 20_000
+	flows := make([]ofp.Flow, n)
+	for i := range flows {
+		flows[i] = ofp.Flow{Table: 1, Cookie: 9, Priority: 5, Match: inPort(uint64(i)), Actions: out(1)}
+	}
+	if _, err := tabs.Apply(adds(flows), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	lesson := adds([]ofp.Flow{{Table: 1, Cookie: 9, Priority: 5, Match: inPort(n + 1), Actions: out(1)}})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := tabs.Apply(lesson, Options{Learn: true, Limit: n})
+	runtime.ReadMemStats(&after)
+	if err == nil {
+		t.Errorf("learned beyond the limit")
+	}
+	if b := after.TotalAlloc - before.TotalAlloc; b > 100_000 {
+		t.Errorf("%d bytes for one flow in a table of %d", b, n)
+	}
+}
+
+// checkCounted compares what is counted of cookies with the tables.
+func checkCounted(t *testing.T, tabs *Tables) {
+	t.Helper()
+	want := map[cookieOf]int{}
+	for _, r := range tabs.Flows(nil) {
+		want[cookieOf{r.Cookie, r.Table}]++
+	}
+	tabs.mu.Lock()
+	defer tabs.mu.Unlock()
+	if !maps.Equal(want, tabs.counted) {
+		t.Errorf("flows by cookie: counted %v, there are %v", tabs.counted, want)
 	}
 }

@@ -197,6 +197,7 @@ func TestLargeAndSmallAreInOrder(t *testing.T) {
 		if n := len(tabs.Flows(nil)); n != tabs.Rules() {
 			t.Fatalf("%d rules, counted %d", n, tabs.Rules())
 		}
+		checkCounted(t, tabs)
 	}
 	if met == 0 {
 		t.Error("no small change met a large one")

@@ -31,7 +31,7 @@ type Tables struct {
 	limbo   limbo
 	learned map[cookieOf]int // rules with delete_learned, by what they learn
 	orphans []cookieOf       // those of learned that came to 0
-	counted map[cookieOf]int // rules by cookie, where Options.Limit asked for it
+	counted map[cookieOf]int // rules by cookie, for Options.Limit
 
 	maskMu sync.Mutex
 	masks  map[flow.Key]*mask // a cache

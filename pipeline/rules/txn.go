@@ -204,11 +204,7 @@ func (t *Tables) linked(r *Rule) {
 	if r.Idle|r.Hard != 0 {
 		t.timers.add(r)
 	}
-	if len(t.counted) != 0 {
-		if _, ok := t.counted[cookieOf{r.Cookie, r.Table}]; ok {
-			t.counted[cookieOf{r.Cookie, r.Table}]++
-		}
-	}
+	t.counted[cookieOf{r.Cookie, r.Table}]++
 	if r.traits&unlearns != 0 {
 		eachLearned(r, func(c cookieOf) { t.learned[c]++ })
 	}
@@ -217,10 +213,11 @@ func (t *Tables) linked(r *Rule) {
 // went counts a rule that is seen no more. If it was the last one that learned flows which are to
 // go with it, they are orphans.
 func (t *Tables) went(r *Rule, orphans bool) {
-	if len(t.counted) != 0 {
-		if _, ok := t.counted[cookieOf{r.Cookie, r.Table}]; ok {
-			t.counted[cookieOf{r.Cookie, r.Table}]--
-		}
+	c := cookieOf{r.Cookie, r.Table}
+	if n := t.counted[c] - 1; n != 0 {
+		t.counted[c] = n
+	} else {
+		delete(t.counted, c)
 	}
 	if r.traits&unlearns != 0 {
 		eachLearned(r, func(c cookieOf) {
