@@ -3,99 +3,32 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/gvswitch/gvswitch/test/peers"
 )
 
-// DPDK's own virtio driver, in pairwise combinations of what it can do; the full
-// product in a soak run.
-func TestTestpmd(t *testing.T) {
-	cases := []peers.TestpmdConfig{
-		{Queues: 1, QueueSize: 256, Devargs: "mrg_rxbuf=1"},
-		{Queues: 2, QueueSize: 1024, Devargs: "mrg_rxbuf=0"},
-		{Queues: 1, QueueSize: 1024, Devargs: "mrg_rxbuf=1", Server: true},
-		{Queues: 2, QueueSize: 256, Devargs: "mrg_rxbuf=0", Server: true},
-	}
-	if soak {
-		cases = nil
-		for _, queues := range []int{1, 2, 4} {
-			for _, size := range []int{64, 256, 1024} {
-				for _, dev := range []string{"mrg_rxbuf=1", "mrg_rxbuf=0", "mrg_rxbuf=0,vectorized=1"} {
-					for _, server := range []bool{false, true} {
-						cases = append(cases, peers.TestpmdConfig{Queues: queues, QueueSize: size, Devargs: dev, Server: server})
-					}
-				}
-			}
-		}
-	}
-	for _, c := range cases {
-		t.Run(fmt.Sprintf("queues=%d,size=%d,%s,server=%v", c.Queues, c.QueueSize, c.Devargs, c.Server), func(t *testing.T) {
-			testTestpmd(t, c)
-		})
-	}
-}
+var (
+	countsForm = regexp.MustCompile(`port +(\S+): rx pkts=(\d+),.*\n +tx pkts=(\d+),`)
+	errorsForm = regexp.MustCompile(`errs=(\d+)`)
+)
 
-func testTestpmd(t *testing.T, c peers.TestpmdConfig) {
-	ctx := context.Background()
-	s := NewSwitch(t, Options{})
-	s.Ctl("set", "Open_vSwitch", ".", "other_config:pmd-cpu-mask=0x1")
-	s.Ctl("add-br", "br0")
-	for _, port := range []string{"vu0", "vu1"} {
-		path, queues := filepath.Join(s.RunDir, port), fmt.Sprintf("options:n_rxq=%d", c.Queues)
-		if c.Server {
-			path += ".pmd"
-			s.AddPort(port, "type=dpdkvhostuserclient", "options:vhost-server-path="+path, queues)
-		} else {
-			s.AddVhost(port, queues)
-		}
-		c.Sockets = append(c.Sockets, path)
-	}
-	pmd, err := peers.StartTestpmd(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pmd.Stop()
-	command(ctx, t, pmd, "set fwd flowgen")
-	command(ctx, t, pmd, "start")
-	// Packets both ways, many times the rings' size.
-	const enough = 100_000
-	eventually(t, 30*time.Second, "packets through the switch", func() error {
-		stats, err := pmd.Stats(ctx)
-		if err != nil {
-			return err
-		}
-		for i, p := range stats {
-			if p.Rx < enough {
-				return fmt.Errorf("port %d received %d packets of %d", i, p.Rx, enough)
-			}
-		}
-		return nil
-	})
-	command(ctx, t, pmd, "stop")
-	checkCounts(ctx, t, s, pmd)
-}
-
-// checkCounts compares the switch's counters with testpmd's, once both stand still.
-func checkCounts(ctx context.Context, t *testing.T, s *Switch, pmd *peers.Testpmd) {
+// checkCounts compares the switch's counters of vu0, vu1 ... with testpmd's, once both stand still: what has come since
+// before was taken.
+func checkCounts(ctx context.Context, t *testing.T, s *Switch, pmd *peers.Testpmd, before map[string]peers.PortStats) {
 	t.Helper()
 	eventually(t, 20*time.Second, "the switch's counters", func() error {
 		stats, err := pmd.Stats(ctx)
 		if err != nil {
 			return err
 		}
+		now := portCounts(t, s)
 		for i, p := range stats {
 			port := fmt.Sprintf("vu%d", i)
-			rx, err := s.statistic(port, "rx_packets")
-			if err != nil {
-				return err
-			}
-			tx, err := s.statistic(port, "tx_packets")
-			if err != nil {
-				return err
-			}
+			rx, tx := now[port].Rx-before[port].Rx, now[port].Tx-before[port].Tx
 			// What was sent to testpmd after its last poll is in its ring.
 			if rx != p.Tx || tx < p.Rx {
 				return fmt.Errorf("%s: rx %d, tx %d; testpmd sent %d, received %d", port, rx, tx, p.Tx, p.Rx)
@@ -103,6 +36,38 @@ func checkCounts(ctx context.Context, t *testing.T, s *Switch, pmd *peers.Testpm
 		}
 		return nil
 	})
+}
+
+// portCounts are the counters of br0's ports by name.
+func portCounts(t *testing.T, s *Switch) map[string]peers.PortStats {
+	t.Helper()
+	out := s.Ctl("dump-ports", "--names", "br0")
+	counts := map[string]peers.PortStats{}
+	for _, m := range countsForm.FindAllStringSubmatch(out, -1) {
+		rx, err1 := strconv.ParseUint(m[2], 10, 64)
+		tx, err2 := strconv.ParseUint(m[3], 10, 64)
+		if err1 != nil || err2 != nil {
+			t.Fatalf("dump-ports: %v, %v", err1, err2)
+		}
+		counts[m[1]] = peers.PortStats{Rx: rx, Tx: tx}
+	}
+	return counts
+}
+
+// noBadFrames fails if any port of br0 counts frames or rings that were not as they must be.
+func noBadFrames(t *testing.T, s *Switch) {
+	t.Helper()
+	out := s.Ctl("dump-ports", "--names", "br0")
+	found := errorsForm.FindAllStringSubmatch(out, -1)
+	if len(found) == 0 {
+		t.Fatalf("dump-ports tells of no errors:\n%s", out)
+	}
+	for _, m := range found {
+		if m[1] != "0" {
+			t.Errorf("ports have errors:\n%s", out)
+			return
+		}
+	}
 }
 
 func command(ctx context.Context, t *testing.T, pmd *peers.Testpmd, text string) {

@@ -23,6 +23,7 @@ type TestpmdConfig struct {
 	QueueSize int      // 256 when 0
 	Devargs   string   // more of each port: "mrg_rxbuf=0,in_order=0"
 	MACs      []string // of the ports, DPDK's own when empty
+	EAL, Args []string // more arguments, of DPDK and of testpmd
 }
 
 // Testpmd is DPDK's packet forwarder on DPDK's own virtio driver, which polls. It
@@ -68,11 +69,13 @@ func StartTestpmd(ctx context.Context, c TestpmdConfig) (*Testpmd, error) {
 		}
 		args = append(args, dev)
 	}
+	args = append(args, c.EAL...)
 	args = append(args, "--", "-i", "--nb-cores=1", "--no-mlockall", "--total-num-mbufs=8192", fmt.Sprintf("--txd=%d", size),
 		fmt.Sprintf("--rxd=%d", size), fmt.Sprintf("--rxq=%d", queues), fmt.Sprintf("--txq=%d", queues))
 	if len(c.Sockets)%2 == 1 {
 		args = append(args, "--port-topology=loop")
 	}
+	args = append(args, c.Args...)
 	// Its answers go through stdio, its prompts do not: without line buffering
 	// the answers would come long after their prompts.
 	cmd := exec.Command("stdbuf", append([]string{"-oL", "dpdk-testpmd"}, args...)...)
@@ -152,6 +155,9 @@ func (t *Testpmd) Stats(ctx context.Context) ([]PortStats, error) {
 	}
 	return stats, nil
 }
+
+// Output is what it has printed so far.
+func (t *Testpmd) Output() string { return t.proc.Output() }
 
 // Pid is its process id.
 func (t *Testpmd) Pid() int { return t.proc.Pid() }
