@@ -38,11 +38,22 @@ func NewMap(regions []Region) (*Map, error) {
 	return m, nil
 }
 
+// few is how many regions are looked through one by one.
+const few = 16
+
 // Find is the region that holds guest address addr. The zero Region (size 0)
 // says that there is none.
 func (m *Map) Find(addr uint64) Region {
-	for i := range m.regions {
-		if r := &m.regions[i]; addr-r.Guest < r.Size {
+	list := m.regions
+	for len(list) > few {
+		if half := len(list) / 2; addr < list[half].Guest {
+			list = list[:half]
+		} else {
+			list = list[half:]
+		}
+	}
+	for i := range list {
+		if r := &list[i]; addr-r.Guest < r.Size {
 			return *r
 		}
 	}
@@ -57,6 +68,22 @@ func (m *Map) Translate(addr, n uint64) (uintptr, bool) {
 		return 0, false
 	}
 	return r.Host + uintptr(addr-r.Guest), true
+}
+
+// Gap is the first of the n bytes at addr that is in no region, or addr+n if all are.
+func (m *Map) Gap(addr, n uint64) uint64 {
+	for end := addr + n; addr != end; {
+		r := m.Find(addr)
+		if r.Size == 0 {
+			return addr
+		}
+		left := r.Size - (addr - r.Guest)
+		if left >= end-addr {
+			return end
+		}
+		addr += left
+	}
+	return addr
 }
 
 // Regions is the table in order of guest address, to read only.

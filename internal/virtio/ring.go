@@ -22,6 +22,8 @@ const (
 	descNext     = 1
 	descWrite    = 2
 	descIndirect = 4
+	// noFlags is what no descriptor has that is fit for anything.
+	noFlags = 0xffff
 )
 
 // Seg is a piece of a chain: n bytes at a host address.
@@ -47,15 +49,17 @@ type Chain struct {
 	Count   uint16 // segments
 	First   uint32 // index of the first in Segs
 	Len     uint32 // bytes in all segments
-	Written uint32 // for Use: bytes written to it, 0 for one that was only read
+	Written uint32 // for Use: bytes written to it (to what may be written of it), 0 for one that was only read
 	Fault   Fault
+	Reads   uint16 // of a Mixed ring: how many segments, the first ones, are to be read
 }
 
 // Batch is the chains that a ring has gathered. Its owner may cut Segs in place.
 type Batch struct {
 	Chains [MaxChains]Chain
-	Segs   []Seg // of all gathered chains
-	n      int   // chains gathered and not yet used
+	Segs   []Seg             // of all gathered chains
+	Missed [MaxChains]uint64 // of a chain with BadAddress: the first address that was not there
+	n      int               // chains gathered and not yet used
 	nsegs  int
 }
 
@@ -93,6 +97,13 @@ type Ring interface {
 	Base() uint32
 }
 
+// Remapper is a Ring whose view of the driver's memory can change: every kind is one.
+type Remapper interface {
+	// Remap replaces Config.Mem and Config.Tables. What is gathered was found in
+	// the old ones: it belongs between Use and Gather.
+	Remap(buffers, tables *mem.Map)
+}
+
 // Config describes a virtqueue to the device side. The three parts are, of a packed
 // ring, its descriptors and the event suppression areas of driver and device.
 type Config struct {
@@ -102,11 +113,15 @@ type Config struct {
 	Used     uintptr
 	Features uint64   // what the driver acknowledged
 	Mem      *mem.Map // the driver's memory, for the addresses in descriptors
+	Tables   *mem.Map // the same for indirect tables, which are read whatever the ring is for; nil = Mem
 	Base     uint32   // where to start, see Ring.Base
 
 	// DeviceWrites says what the chains are for: false, to be read by the device
 	// (a driver's transmit queue); true, to be written by it (its receive queue).
 	DeviceWrites bool
+	// Mixed says that a chain has both, first what is to be read and then what is
+	// to be written (a control queue). DeviceWrites then means nothing.
+	Mixed bool
 }
 
 // New makes the device side of the ring that the features ask for.

@@ -12,14 +12,15 @@ const (
 type Split struct {
 	desc, avail, used uintptr
 	event             uintptr // where the driver says when to notify it (used_event)
-	mem               *mem.Map
-	region            mem.Region // the region hit last
+	mem, tables       *mem.Map
+	region            mem.Region // the region of mem hit last
 	size              uint32
 	mask              uint16
-	wantFlags         uint16 // of a plain descriptor in the right direction
+	wantFlags         uint16 // of a plain descriptor in the right direction, noFlags in a mixed ring
 	guess             uint16 // the descriptor that is probably next
 	eventIdx          bool
 	indirect          bool
+	mixed             bool // as Config.Mixed
 
 	availIdx  uint16 // the driver's index as read last
 	nextAvail uint16 // entry to take next
@@ -46,6 +47,12 @@ func NewSplit(c Config) (*Split, error) {
 	if c.DeviceWrites {
 		s.wantFlags = descWrite
 	}
+	if c.Mixed {
+		s.mixed, s.wantFlags = true, noFlags
+	}
+	if s.tables = c.Tables; s.tables == nil {
+		s.tables = c.Mem
+	}
 	s.usedIdx = mem.Load16(s.used + 2)
 	s.Disarm() // until somebody sleeps: a driver that may not notify saves a system call a burst
 	return s, nil
@@ -53,6 +60,11 @@ func NewSplit(c Config) (*Split, error) {
 
 // Held implements Ring.
 func (s *Split) Held() *Batch { return &s.Batch }
+
+// Remap implements Remapper.
+func (s *Split) Remap(buffers, tables *mem.Map) {
+	s.mem, s.tables, s.region = buffers, tables, mem.Region{}
+}
 
 // Base implements Ring.
 func (s *Split) Base() uint32 { return uint32(s.nextAvail) }

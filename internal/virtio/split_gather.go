@@ -79,21 +79,33 @@ func (s *Split) walkSlow(c *Chain, addr, rest uint64) {
 	total := uint64(0)
 	inTable := false
 	first := s.nsegs
+	want := s.wantFlags
+	if s.mixed {
+		want = 0
+	}
 	for steps := uint32(1); ; steps++ {
 		n, flags, next := uint32(rest), uint16(rest>>32), uint16(rest>>48)
 		switch {
 		case flags&descIndirect != 0:
 			// A table ends the direct part; its own descriptor's WRITE flag means
-			// nothing, and NEXT with it is forbidden.
-			t, ok := s.table(addr, n)
-			if inTable || !s.indirect || flags&descNext != 0 || !ok {
+			// nothing, and NEXT with it is forbidden. It holds between one entry and as
+			// many as the ring, in one region.
+			if inTable || !s.indirect || flags&descNext != 0 || n == 0 || n%16 != 0 || n/16 > s.size {
 				s.bad(c, BadChain, first)
+				return
+			}
+			t, ok := s.tables.Translate(addr, uint64(n))
+			if !ok {
+				s.bad(c, s.noTable(addr, n), first)
 				return
 			}
 			inTable, table, entries, steps = true, t, n/16, 0
 			addr, rest = mem.Load64(table), mem.Load64(table+8)
 			continue
-		case flags&descWrite != s.wantFlags:
+		case flags&descWrite == want:
+		case s.mixed && want == 0: // here what the device writes begins
+			want, c.Reads = descWrite, uint16(s.nsegs-first)
+		default:
 			s.bad(c, BadChain, first)
 			return
 		}
@@ -117,15 +129,9 @@ func (s *Split) walkSlow(c *Chain, addr, rest uint64) {
 		return
 	}
 	c.Count, c.Len = uint16(s.nsegs-first), uint32(total)
-}
-
-// table is the host address of an indirect table of n bytes. It must lie in one
-// region, and hold between one entry and as many as the ring.
-func (s *Split) table(addr uint64, n uint32) (uintptr, bool) {
-	if n == 0 || n%16 != 0 || n/16 > s.size {
-		return 0, false
+	if s.mixed && want == 0 {
+		c.Reads = c.Count
 	}
-	return s.mem.Translate(addr, uint64(n))
 }
 
 // add translates a buffer, which may run through regions that are adjacent for the
@@ -135,6 +141,7 @@ func (s *Split) add(addr uint64, n uint32) bool {
 		r := s.region
 		if addr-r.Guest >= r.Size {
 			if r = s.mem.Find(addr); r.Size == 0 {
+				s.Missed[s.n] = addr
 				return false
 			}
 			s.region = r
@@ -150,6 +157,16 @@ func (s *Split) add(addr uint64, n uint32) bool {
 		n -= k
 	}
 	return true
+}
+
+// noTable is what is wrong with a table that cannot be read.
+func (s *Split) noTable(addr uint64, n uint32) Fault {
+	gap := s.tables.Gap(addr, uint64(n))
+	if gap == addr+uint64(n) {
+		return BadChain // all there, but in several pieces
+	}
+	s.Missed[s.n] = gap
+	return BadAddress
 }
 
 func (s *Split) bad(c *Chain, why Fault, first int) {
