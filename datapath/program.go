@@ -20,7 +20,7 @@ type program struct {
 	meters  []*rules.Meter
 	mirrors []*xlate.MirrorStats
 	hash    uint64
-	next    int32             // with the same place in programs.heads, 0: none
+	next    int32             // in its chain, 0: none
 	refs    int32             // megaflows and ports
 	only    int32             // the one port that it outputs to, nothing else being done; -1
 	drop    packet.DropReason // all that it does
@@ -43,14 +43,12 @@ func (p *program) count(packets, bytes uint64, now int64) {
 	}
 }
 
-const programHeads = 4096
-
 // programs are those of a thread, each once. Memory is taken when there are more than ever before, and then
 // used again, so that in the long run a miss allocates nothing.
 type programs struct {
 	all   []*program // by number; 0 is none
 	free  []int32
-	heads [programHeads]int32
+	heads heads
 	ids   map[*rules.Rule]ruleID
 	last  uint32
 }
@@ -63,6 +61,7 @@ type ruleID struct {
 
 func (s *programs) init() {
 	s.all = append(make([]*program, 0, 1024), nil)
+	s.heads.init()
 	s.ids = make(map[*rules.Rule]ruleID, 1024)
 }
 
@@ -77,8 +76,7 @@ func (s *programs) intern(r *xlate.Result) int32 {
 	for _, x := range r.Rules {
 		h = mix(h, uint64(s.ids[x].id))
 	}
-	at := h % programHeads
-	for n := s.heads[at]; n != 0; n = s.all[n].next {
+	for n := *s.heads.of(h); n != 0; n = s.all[n].next {
 		if p := s.all[n]; p.hash == h && p.is(r) {
 			p.refs++
 			return n
@@ -137,9 +135,11 @@ func (s *programs) insert(r *xlate.Result, h uint64) int32 {
 		id.refs++
 		s.ids[x] = id
 	}
-	at := h % programHeads
-	p.next = s.heads[at]
-	s.heads[at] = n
+	head := s.heads.of(h)
+	p.next, *head = *head, n
+	if live := len(s.all) - 1 - len(s.free); live > int(s.heads.n) {
+		s.heads.divide(s.all)
+	}
 	return n
 }
 
@@ -149,7 +149,7 @@ func (s *programs) release(n int32) {
 	if p.refs--; p.refs > 0 {
 		return
 	}
-	link := &s.heads[p.hash%programHeads]
+	link := s.heads.of(p.hash)
 	for *link != n {
 		link = &s.all[*link].next
 	}
