@@ -34,6 +34,15 @@ func newRig(t testing.TB, size int, features uint64, write bool) *rig {
 
 func device(t testing.TB, m virtiotest.Memory, r *virtiotest.Ring, features uint64, write bool, base uint16) *virtio.Split {
 	t.Helper()
+	dev, err := virtio.NewSplit(config(t, m, r, features, write, base))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
+}
+
+func config(t testing.TB, m virtiotest.Memory, r *virtiotest.Ring, features uint64, write bool, base uint16) virtio.Config {
+	t.Helper()
 	var regions []mem.Region
 	for _, x := range m {
 		regions = append(regions, mem.Region{Guest: x.Guest, Size: uint64(len(x.B)), Host: mem.AddrOf(x.B)})
@@ -43,14 +52,10 @@ func device(t testing.TB, m virtiotest.Memory, r *virtiotest.Ring, features uint
 		t.Fatal(err)
 	}
 	at := func(g uint64) uintptr { return mem.AddrOf(m.At(g, 1)) }
-	dev, err := virtio.NewSplit(virtio.Config{
+	return virtio.Config{
 		Size: r.Size, Desc: at(r.Desc), Avail: at(r.Avail), Used: at(r.Used),
 		Features: features, Mem: table, Base: uint32(base), DeviceWrites: write,
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return dev
 }
 
 // describe says what the device made of a chain.

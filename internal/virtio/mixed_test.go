@@ -1,0 +1,66 @@
+package virtio_test
+
+import (
+	"testing"
+
+	"github.com/gvswitch/gvswitch/internal/virtio"
+	"github.com/gvswitch/gvswitch/internal/virtio/virtiotest"
+)
+
+// Chains of a control queue: first what is to be read, then what is to be written.
+func TestMixed(t *testing.T) {
+	read := func(n uint32) virtiotest.Elem { return virtiotest.Elem{Addr: 0x6000, Len: n} }
+	write := func(n uint32) virtiotest.Elem { return virtiotest.Elem{Addr: 0x7000, Len: n, Write: true} }
+	for _, c := range []struct {
+		name  string
+		chain []virtiotest.Elem
+		reads uint16
+		fault virtio.Fault
+	}{
+		{"header, data, status", []virtiotest.Elem{read(2), read(8), write(1)}, 2, virtio.OK},
+		{"one to read, one to write", []virtiotest.Elem{read(3), write(1)}, 1, virtio.OK},
+		{"status in two pieces", []virtiotest.Elem{read(3), write(1), write(1)}, 1, virtio.OK},
+		{"nothing to write", []virtiotest.Elem{read(3)}, 1, virtio.OK},
+		{"nothing to read", []virtiotest.Elem{write(3)}, 0, virtio.OK},
+		{"read again", []virtiotest.Elem{read(3), write(1), read(1)}, 0, virtio.BadChain},
+		{"outside", []virtiotest.Elem{{Addr: beyond, Len: 3}, write(1)}, 0, virtio.BadAddress},
+	} {
+		for _, indirect := range []bool{false, true} {
+			g := newRig(t, 8, virtio.FIndirectDesc, false)
+			g.dev = mixed(t, g)
+			for range 3 { // a later chain shows nothing of an earlier one
+				if indirect {
+					g.ring.AddIndirect(tables, c.chain)
+				} else {
+					g.ring.Add(c.chain...)
+				}
+				g.ring.Publish()
+				if n := g.dev.Gather(1); n != 1 {
+					t.Fatalf("%s: %d chains", c.name, n)
+				}
+				got := &g.dev.Chains[0]
+				if got.Fault != c.fault || got.Fault == virtio.OK && (got.Reads != c.reads || int(got.Count) != len(c.chain)) {
+					t.Errorf("%s, indirect %v: fault %d, %d of %d segments to read, want fault %d, %d of %d",
+						c.name, indirect, got.Fault, got.Reads, got.Count, c.fault, c.reads, len(c.chain))
+				}
+				got.Written = 1
+				g.dev.Use(1)
+				if _, n, ok := g.ring.Take(); !ok || n != 1 {
+					t.Errorf("%s: used with %d bytes, %v", c.name, n, ok)
+				}
+			}
+		}
+	}
+}
+
+// mixed makes another device of the rig's ring.
+func mixed(t testing.TB, g *rig) *virtio.Split {
+	t.Helper()
+	c := config(t, g.m, g.ring, virtio.FIndirectDesc, false, 0)
+	c.Mixed = true
+	dev, err := virtio.NewSplit(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
+}
