@@ -81,7 +81,7 @@ func matrixTestpmd(t *testing.T, c combination) {
 	}
 	defer pmd.Stop()
 	for _, port := range []string{"vu0", "vu1"} {
-		checkAcked(t, s, port, c.on("packed_vq"), map[string]bool{
+		checkAcked(t, s, port, map[string]bool{
 			"RING_PACKED": c.on("packed_vq"), "MRG_RXBUF": c.on("mrg_rxbuf"), "IN_ORDER": c.on("in_order"), "MQ": queues > 1, "VERSION_1": true,
 		})
 		status(t, s, port, "vring_0_size", c["queue_size"])
@@ -143,7 +143,7 @@ func testpmdPath(c combination) string {
 }
 
 // checkAcked fails unless the port's peer acknowledged the features that are true, and not those that are false.
-func checkAcked(t *testing.T, s *Switch, port string, packed bool, features map[string]bool) {
+func checkAcked(t *testing.T, s *Switch, port string, features map[string]bool) {
 	t.Helper()
 	eventually(t, 10*time.Second, "features of "+port, func() error {
 		out, err := s.TryCtl("get", "Interface", port, "status:virtio-features")

@@ -73,6 +73,13 @@ func NewSwitch(t testing.TB, opts Options) *Switch {
 	return s
 }
 
+// during is the switch for a part of its test that runs beside others: failures are the part's. The part does not stop it.
+func (s *Switch) during(t testing.TB) *Switch {
+	part := *s
+	part.t = t
+	return &part
+}
+
 // command is the daemon's command line.
 func (s *Switch) command() *exec.Cmd {
 	args := []string{filepath.Join(binDir, "gvswitchd"), "--run-dir", s.RunDir, "--state-dir", s.StateDir}
