@@ -41,6 +41,7 @@ const (
 	BadChain         // loop, index out of range, wrong direction, bad table, empty
 	BadAddress       // a buffer outside the driver's memory
 	BadHead          // not even a head: there is nothing to return
+	BadTable         // an indirect table outside the driver's memory
 )
 
 // Chain is one buffer that the driver made available.
@@ -58,7 +59,7 @@ type Chain struct {
 type Batch struct {
 	Chains [MaxChains]Chain
 	Segs   []Seg             // of all gathered chains
-	Missed [MaxChains]uint64 // of a chain with BadAddress: the first address that was not there
+	Missed [MaxChains]uint64 // of a chain with BadAddress or BadTable: the first address that was not there
 	n      int               // chains gathered and not yet used
 	nsegs  int
 }
@@ -97,11 +98,15 @@ type Ring interface {
 	Base() uint32
 }
 
-// Remapper is a Ring whose view of the driver's memory can change: every kind is one.
+// Remapper is a Ring whose view of the driver's memory can change: every kind is one. Nobody
+// else uses the ring meanwhile.
 type Remapper interface {
 	// Remap replaces Config.Mem and Config.Tables. What is gathered was found in
 	// the old ones: it belongs between Use and Gather.
 	Remap(buffers, tables *mem.Map)
+	// Relocate says where the three parts of the ring are now. They are the same
+	// memory as before, found at other addresses here.
+	Relocate(desc, avail, used uintptr)
 }
 
 // Config describes a virtqueue to the device side. The three parts are, of a packed
