@@ -43,6 +43,10 @@ type Device interface {
 	Map(regions []Region) error
 	// Unmap ends that; no ring is served.
 	Unmap(regions []Region)
+	// SetLog replaces the log of dirty pages, which rings that are started from now on
+	// mark what they write in; with all, everything in the guest's memory is marked at once. No ring
+	// that marks is served. Size 0 means none. With an error the old one stays. The descriptor stays the session's.
+	SetLog(l LogArea, all bool) error
 	// Redirect lets descriptor old, which a ring uses, refer to what replacement
 	// refers to, and consumes replacement.
 	Redirect(old, replacement int)

@@ -29,7 +29,7 @@ func init() {
 		SetOwner:            {do: (*Session).nothing},
 		ResetOwner:          {do: (*Session).nothing},
 		SetMemTable:         {size: -1, fds: -1, do: (*Session).setMemTable},
-		SetLogBase:          {size: -1, fds: -1, needs: ProtoLogSHMFD, do: (*Session).nothing},
+		SetLogBase:          {size: logAreaSize, fds: -1, replies: true, needs: ProtoLogSHMFD, do: (*Session).setLogBase},
 		SetLogFD:            {fds: 1, do: (*Session).setLogFD},
 		SetVringNum:         {size: vringStateSize, do: (*Session).setVringNum},
 		SetVringAddr:        {size: vringAddrSize, do: (*Session).setVringAddr},

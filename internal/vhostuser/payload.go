@@ -29,7 +29,10 @@ type VringAddr struct {
 	Desc, Used, Avail, Log uint64
 }
 
-const vringAddrSize = 40
+const (
+	vringAddrSize = 40
+	vringLog      = 1 // of Flags: writes to the used ring are to be logged, at Log
+)
 
 // Append appends the payload to b.
 func (v VringAddr) Append(b []byte) []byte {

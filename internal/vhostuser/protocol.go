@@ -8,9 +8,10 @@ import (
 // Feature bits of GET_FEATURES that the protocol itself looks at; all others are
 // the device's business.
 const (
-	FeatureMQ       uint64 = 1 << 22 // virtio-net: several queue pairs
-	FeatureLogAll   uint64 = 1 << 26 // log dirty pages
-	FeatureProtocol uint64 = 1 << 30 // protocol features can be negotiated
+	FeatureMQ         uint64 = 1 << 22 // virtio-net: several queue pairs
+	FeatureLogAll     uint64 = 1 << 26 // log dirty pages
+	FeatureProtocol   uint64 = 1 << 30 // protocol features can be negotiated
+	FeatureRingPacked uint64 = 1 << 34 // rings are packed
 )
 
 // Protocol feature bits.
@@ -30,7 +31,7 @@ const (
 
 // ProtocolFeatures is what this package implements. A front end uses all that it knows
 // of what is offered, so nothing else may be.
-const ProtocolFeatures = ProtoMQ | ProtoRARP | ProtoReplyAck | ProtoMTU | ProtoBackendReq |
+const ProtocolFeatures = ProtoMQ | ProtoLogSHMFD | ProtoRARP | ProtoReplyAck | ProtoMTU | ProtoBackendReq |
 	ProtoConfig | ProtoBackendSendFD | ProtoResetDevice | ProtoConfigureMemSlots | ProtoStatus
 
 var protocolNames = map[uint64]string{

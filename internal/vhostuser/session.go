@@ -16,6 +16,7 @@ type State struct {
 	Vrings        []Vring
 	Regions       []Region
 	Adds          []int // how often each region was added
+	Log           LogArea
 	LogFD         FD
 	BackendReqSet bool
 }
@@ -25,6 +26,8 @@ type Vring struct {
 	Num               uint32 // entries, 0 = unknown
 	Desc, Avail, Used uint64 // in the front end's process
 	AddrSet           bool
+	LogUsed           bool   // writes to the used ring are to be logged,
+	LogAddr           uint64 // as if it were at this guest address
 	Base              uint32 // where it stands while it is stopped, see virtio.Ring
 	Kick, Call, Err   FD
 	Started           bool // it was kicked off and not stopped since
@@ -42,12 +45,14 @@ type Session struct {
 	dev   Device
 	reply []byte // payload of the reply by definition
 	fds   []FD   // of the message in work that nobody took yet
-	ids   []int
+
+	unlogged bool // rings ran that should have been logged and had no log
+	ids      []int
 }
 
 // NewSession starts a session on a fresh connection.
 func NewSession(offer Offer, dev Device) *Session {
-	return &Session{offer: offer, dev: dev, State: State{LogFD: NoFD}}
+	return &Session{offer: offer, dev: dev, State: State{Log: noLog, LogFD: NoFD}}
 }
 
 // Handle obeys a message. The descriptors become the session's. With hasReply,
@@ -113,11 +118,12 @@ func (s *Session) Close() {
 			s.replaceFD(fd, NoFD)
 		}
 	}
+	s.dropLog()
 	s.replaceFD(&s.LogFD, NoFD)
 	if s.BackendReqSet {
 		s.dev.Channel(-1)
 	}
-	s.State = State{LogFD: NoFD}
+	s.State = State{Log: noLog, LogFD: NoFD}
 }
 
 // replaceFD stores fd in place of what is there, which is closed.

@@ -16,7 +16,7 @@ func (s *Session) getFeatures(*Message) error { return s.replyU64(s.offer.Featur
 func (s *Session) setFeatures(m *Message) error {
 	f := le.Uint64(m.Payload)
 	if extra := f &^ s.offer.Features; extra == FeatureLogAll {
-		// Migration switches this bit while rings run. Without a log it cannot
+		// Migration switches this bit while rings run. Without it migration cannot
 		// succeed, but the guest shall not lose its network over it.
 		return ignoref("%v %#x: dirty logging was not offered", m.Request, f)
 	} else if extra != 0 {
@@ -26,11 +26,12 @@ func (s *Session) setFeatures(m *Message) error {
 		return nil
 	}
 	for i := range s.Vrings {
-		if v := &s.Vrings[i]; v.run == Running && f != s.Features {
+		if v := &s.Vrings[i]; v.run == Running && (f^s.Features)&^FeatureLogAll != 0 {
 			return refusef("%v %#x: vring %d runs with %#x", m.Request, f, i, s.Features)
 		}
 	}
 	s.Features, s.FeaturesSet = f, true
+	s.unlogged = s.unlogged && f&FeatureLogAll != 0
 	for i := range s.Vrings {
 		s.Vrings[i].stale = true
 	}
@@ -82,10 +83,19 @@ func (s *Session) resetDevice(*Message) error {
 	}
 	s.sync()
 	for i := range s.Vrings {
-		s.Vrings[i].Base = 0
+		s.Vrings[i].Base = resetBase(s.Features)
 	}
 	s.Status = 0
 	return nil
+}
+
+// resetBase is where a ring begins: at index 0 and, if it is packed, in the first
+// round, whose wrap counters are 1 (virtio 1.2, section 2.8.1).
+func resetBase(features uint64) uint32 {
+	if features&FeatureRingPacked != 0 {
+		return 1<<31 | 1<<15
+	}
+	return 0
 }
 
 func (s *Session) netSetMTU(m *Message) error {
@@ -108,11 +118,6 @@ func (s *Session) setBackendReqFD(m *Message) error {
 	}
 	s.BackendReqSet = true
 	s.dev.Channel(s.takeFD().Num)
-	return nil
-}
-
-func (s *Session) setLogFD(*Message) error {
-	s.replaceFD(&s.LogFD, s.takeFD())
 	return nil
 }
 

@@ -48,6 +48,7 @@ func (s *Session) sync() {
 	if len(starts) == 0 {
 		return
 	}
+	s.unlogged = s.unlogged || s.Log.FD.Num < 0 && s.Features&FeatureLogAll != 0
 	for k, err := range s.dev.Start(starts) {
 		v := &s.Vrings[starts[k].Index]
 		if err != nil {

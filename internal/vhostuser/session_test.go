@@ -52,6 +52,9 @@ func (r *recorder) Start(rings []RingStart) []error {
 		r.nextAvl[s.Index] = v.Base
 		r.printf("  start %d %v size=%d desc=%#x avail=%#x used=%#x base=%d kick=%s call=%s features=%#x",
 			s.Index, s.State, v.Num, v.Desc, v.Avail, v.Used, v.Base, r.name(v.Kick), r.name(v.Call), s.Features)
+		if v.LogUsed {
+			r.printf("    used ring logged at %#x", v.LogAddr)
+		}
 	}
 	return errs
 }
@@ -89,6 +92,20 @@ func (r *recorder) Unmap(regions []Region) {
 	for _, g := range regions {
 		r.printf("  unmap %#x+%#x", g.Guest, g.Size)
 	}
+}
+
+func (r *recorder) SetLog(l LogArea, all bool) error {
+	if l.Size == 0 {
+		r.printf("  log -")
+		return nil
+	}
+	if r.failMap > 0 {
+		r.failMap--
+		r.printf("  log fails")
+		return fmt.Errorf("log: failed as asked")
+	}
+	r.printf("  log %#x bytes from %#x of %s, all marked %v", l.Size, l.Offset, r.name(l.FD), all)
+	return nil
 }
 
 func (r *recorder) Redirect(old, replacement int) {
@@ -218,7 +235,8 @@ func describe(m Message) string {
 // encode makes a message of a line. Arguments are, by message:
 //
 //	SET_VRING_NUM, SET_VRING_BASE, GET_VRING_BASE, SET_VRING_ENABLE   INDEX NUM
-//	SET_VRING_ADDR                       INDEX DESC AVAIL USED
+//	SET_VRING_ADDR                       INDEX DESC AVAIL USED [LOG]
+//	SET_LOG_BASE                         SIZE OFFSET
 //	SET_MEM_TABLE, ADD_MEM_REG, REM_MEM_REG   GUEST:SIZE:USER:OFFSET ...
 //	GET_CONFIG, SET_CONFIG               OFFSET HEX
 //	SEND_RARP                            HEX of 6 bytes
@@ -295,7 +313,13 @@ func payload(r Request, args []string) ([]byte, error) {
 	case err != nil || len(n) == 0:
 		return nil, err
 	case r == SetVringAddr:
-		return VringAddr{Index: uint32(n[0]), Desc: n[1], Avail: n[2], Used: n[3], Log: ^uint64(0)}.Append(nil), nil
+		a := VringAddr{Index: uint32(n[0]), Desc: n[1], Avail: n[2], Used: n[3], Log: ^uint64(0)}
+		if len(n) > 4 {
+			a.Flags, a.Log = vringLog, n[4]
+		}
+		return a.Append(nil), nil
+	case r == SetLogBase:
+		return LogArea{Size: n[0], Offset: n[1]}.Append(nil), nil
 	case len(n) == 2:
 		return VringState{uint32(n[0]), uint32(n[1])}.Append(nil), nil
 	}

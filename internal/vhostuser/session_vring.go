@@ -28,8 +28,9 @@ func (s *Session) setVringNum(m *Message) error {
 		s.sync()
 		return ignoref("%v: vring %d: size 0, it will not run", m.Request, p.Index)
 	}
-	if p.Num > maxRingSize || bits.OnesCount32(p.Num) != 1 {
-		return refusef("%v: vring %d: size %d, want a power of two up to %d", m.Request, p.Index, p.Num, maxRingSize)
+	packed := s.Features&FeatureRingPacked != 0
+	if p.Num > maxRingSize || !packed && bits.OnesCount32(p.Num) != 1 {
+		return refusef("%v: vring %d: size %d, want a power of two (of a packed ring any number) up to %d", m.Request, p.Index, p.Num, maxRingSize)
 	}
 	if v.Num == p.Num {
 		return nil
@@ -55,10 +56,15 @@ func (s *Session) setVringAddr(m *Message) error {
 			return refusef("%v: vring %d: %#x is in none of the %d memory regions", m.Request, p.Index, a, len(s.Regions))
 		}
 	}
-	if v.AddrSet && v.broken == nil && v.Desc == p.Desc && v.Avail == p.Avail && v.Used == p.Used {
+	logged := p.Flags&vringLog != 0
+	if !logged {
+		p.Log = 0 // it means nothing
+	}
+	if v.AddrSet && v.broken == nil && v.Desc == p.Desc && v.Avail == p.Avail && v.Used == p.Used && v.LogUsed == logged && v.LogAddr == p.Log {
 		return nil
 	}
 	v.Desc, v.Avail, v.Used, v.AddrSet = p.Desc, p.Avail, p.Used, true
+	v.LogUsed, v.LogAddr = logged, p.Log
 	v.stale, v.broken = true, nil
 	s.sync()
 	return v.broken
@@ -72,8 +78,12 @@ func (s *Session) setVringBase(m *Message) error {
 	if err != nil {
 		return err
 	}
-	if p.Num > 0xffff {
-		return refusef("%v: vring %d: index %#x, a split ring's has 16 bits", m.Request, p.Index, p.Num)
+	if s.Features&FeatureRingPacked == 0 {
+		if p.Num > 0xffff {
+			return refusef("%v: vring %d: index %#x, a split ring's has 16 bits", m.Request, p.Index, p.Num)
+		}
+	} else if n := max(p.Num&0x7fff, p.Num>>16&0x7fff); v.Num != 0 && n >= v.Num {
+		return refusef("%v: vring %d: %#x: index %d in a ring of %d", m.Request, p.Index, p.Num, n, v.Num)
 	}
 	v.Started = false
 	s.sync()

@@ -170,7 +170,7 @@ func TestOfferNeverShrinks(t *testing.T) {
 	if err := c.SetProtocol(vhostuser.ProtoReplyAck); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, more|virtio.FRingPacked)); !errors.Is(err, frontend.ErrRefused) {
+	if err := c.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, more|virtio.NetFHostUFO)); !errors.Is(err, frontend.ErrRefused) {
 		t.Error(err)
 	}
 	c.Close()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/netdev"
 )
 
@@ -22,6 +23,7 @@ type Device struct {
 	wg     sync.WaitGroup // goroutines
 	socket *socket        // of a server
 	memory atomic.Pointer[mem.Map]
+	dirty  atomic.Pointer[vhostuser.DirtyLog] // of the peer's front end, while it has one
 
 	// The peer's, of which there is one at a time; that it connects anew gains it nothing.
 	messages, starts bucket
@@ -148,8 +150,11 @@ func (d *Device) changed() {
 
 // OwnsAddr implements netdev.Faulter.
 func (d *Device) OwnsAddr(addr uintptr) bool {
-	m := d.memory.Load()
-	return m != nil && m.Owns(addr)
+	if m := d.memory.Load(); m != nil && m.Owns(addr) {
+		return true
+	}
+	l := d.dirty.Load()
+	return l != nil && l.Owns(addr)
 }
 
 // stop is Fault for what the device found out itself, and so has to report.

@@ -13,7 +13,8 @@ import (
 // What is offered, and why not more: docs/decisions/0005-vhost-user-offer.md.
 const (
 	baseFeatures = virtio.FVersion1 | virtio.NetFMrgRxbuf | virtio.FIndirectDesc | virtio.FEventIdx |
-		virtio.FAnyLayout | virtio.FInOrder | virtio.FProtocolFeatures | virtio.NetFMTU | virtio.NetFStatus | virtio.NetFMAC
+		virtio.FAnyLayout | virtio.FInOrder | virtio.FRingPacked | virtio.FProtocolFeatures | virtio.NetFMTU | virtio.NetFStatus | virtio.NetFMAC |
+		virtio.VhostFLogAll
 	offloadFeatures = virtio.NetFCsum | virtio.NetFGuestCsum |
 		virtio.NetFGuestTSO4 | virtio.NetFGuestTSO6 | virtio.NetFGuestECN |
 		virtio.NetFHostTSO4 | virtio.NetFHostTSO6 | virtio.NetFHostECN

@@ -113,8 +113,8 @@ func TestRingSizes(t *testing.T) {
 	l.alive()
 }
 
-// B05: there is no dirty log, whatever is asked, and traffic goes on.
-func TestDirtyLogRefused(t *testing.T) {
+// B05: dirty logs that are none are refused, and traffic goes on.
+func TestBadDirtyLog(t *testing.T) {
 	l := newLab(t, nil)
 	a := attach(t, l.paths[0], frontend.Config{})
 	b := attach(t, l.paths[1], frontend.Config{})
@@ -128,14 +128,14 @@ func TestDirtyLogRefused(t *testing.T) {
 	log := func(size, offset uint64) []byte { return vhostuser.AppendU64(vhostuser.AppendU64(nil, size), offset) }
 	for _, p := range [][]byte{log(0xfffffffffffff000, 0x2000), log(4096, 8192), log(1<<40, 0), log(64, 0)} {
 		for n := range 3 {
+			if p[0] == 64 && n == 1 {
+				continue // it is one
+			}
 			fds := []int{ram.FDs()[0], ram.FDs()[0]}[:n]
 			if err := a.Set(vhostuser.SetLogBase, p, fds...); !errors.Is(err, frontend.ErrRefused) {
 				t.Errorf("log %x: %v", p, err)
 			}
 		}
-	}
-	if err := a.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, a.Features|vhostuser.FeatureLogAll)); !errors.Is(err, frontend.ErrRefused) {
-		t.Errorf("LOG_ALL: %v", err)
 	}
 	pass(t, a, b)
 	a.Close()

@@ -104,7 +104,8 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &ring{ring: vq, state: s.State, kick: v.Kick, call: v.Call.Num, base: v.Base}
+	vq = p.logged(vq, s, &c)
+	r := &ring{ring: vq, state: s.State, kick: v.Kick, call: v.Call.Num, base: vq.Base()}
 	rc := ringConfig{
 		ring: vq, kickFD: v.Kick.Num, callFD: v.Call.Num, features: s.Features,
 		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,

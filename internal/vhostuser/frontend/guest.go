@@ -13,15 +13,17 @@ import (
 
 // Feature bits that change how a Guest behaves (virtio 1.2, sections 5.1.3, 6).
 const (
-	mrgRxbuf = 1 << 15
-	eventIdx = 1 << 29
-	version1 = 1 << 32
+	mrgRxbuf   = 1 << 15
+	eventIdx   = 1 << 29
+	version1   = 1 << 32
+	ringPacked = 1 << 34
 )
 
 // Config is what kind of guest to be. The zero value is a modest Linux.
 type Config struct {
 	Clear     uint64 // features not to acknowledge, of those offered
 	Protocol  uint64 // protocol features to acknowledge, 0 = all offered
+	Packed    bool   // packed rings, if they are offered
 	Pairs     int    // queue pairs, default 1
 	QueueSize int    // default 256
 	BufSize   int    // of each receive buffer, default 2048
@@ -99,7 +101,10 @@ func (g *Guest) negotiate() error {
 	if err != nil {
 		return err
 	}
-	g.Features = offered &^ g.Config.Clear
+	g.Features = offered &^ (g.Config.Clear | vhostuser.FeatureLogAll) // which is for migration alone
+	if !g.Config.Packed {
+		g.Features &^= ringPacked
+	}
 	if g.Features&vhostuser.FeatureProtocol != 0 {
 		p, err := g.GetU64(vhostuser.GetProtocolFeatures)
 		if err != nil {
@@ -209,8 +214,12 @@ func (g *Guest) Call(vring, fd int) error { return g.fdMessage(vhostuser.SetVrin
 
 // Addr sends where a ring is.
 func (g *Guest) Addr(vring int, r *virtiotest.Ring) error {
-	a := vhostuser.VringAddr{Index: uint32(vring), Desc: userBase + r.Desc, Avail: userBase + r.Avail, Used: userBase + r.Used}
-	return g.Set(vhostuser.SetVringAddr, a.Append(nil))
+	return g.Set(vhostuser.SetVringAddr, g.AddrOf(vring, r).Append(nil))
+}
+
+// AddrOf is what Addr sends.
+func (g *Guest) AddrOf(vring int, r *virtiotest.Ring) vhostuser.VringAddr {
+	return vhostuser.VringAddr{Index: uint32(vring), Desc: userBase + r.Desc, Avail: userBase + r.Avail, Used: userBase + r.Used}
 }
 
 // Vring sends a message with a vring's number and a value.
