@@ -63,6 +63,7 @@ const (
 	TxBadAddress   // receiver's descriptor points outside its memory
 	TxError        // the device reported an error
 	TxNeedsOffload // receiver cannot take it and software cannot make it fit
+	TxFiltered     // the guest does not want it: its receive mode, addresses or VLANs
 
 	NumDropReasons
 )
@@ -123,6 +124,7 @@ var dropNames = [NumDropReasons]string{
 	TxBadAddress:   "tx_bad_address",
 	TxError:        "tx_error",
 	TxNeedsOffload: "tx_needs_offload",
+	TxFiltered:     "tx_filtered",
 }
 
 // String is the reason's counter name.

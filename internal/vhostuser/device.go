@@ -23,6 +23,7 @@ func (s RunState) String() string { return runStateNames[s] }
 type RingStart struct {
 	Index    int
 	State    RunState // Discarding or Running
+	Control  bool     // it is the control queue
 	Vring    Vring
 	Features uint64 // acknowledged by the guest
 }
@@ -53,6 +54,8 @@ type Device interface {
 	// Channel is the way to send ConfigChange, or -1 when there is none any more.
 	// The device owns it.
 	Channel(fd int)
+	// ResetControl forgets all that was set by the control queue.
+	ResetControl()
 	// Config is the configuration space.
 	Config() []byte
 	// SetMTU tells the MTU that the guest was given.

@@ -19,6 +19,9 @@ type State struct {
 	Log           LogArea
 	LogFD         FD
 	BackendReqSet bool
+	ControlSeen   bool // the control queue was given to us, at some time
+	ControlRan    bool // and has run since it was last reset
+	Pairs         int  // queue pairs in use, if that goes by the control queue
 }
 
 // Vring is what is known about a vring.

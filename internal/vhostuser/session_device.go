@@ -30,8 +30,12 @@ func (s *Session) setFeatures(m *Message) error {
 			return refusef("%v %#x: vring %d runs with %#x", m.Request, f, i, s.Features)
 		}
 	}
+	another := (f^s.Features)&^FeatureLogAll != 0
 	s.Features, s.FeaturesSet = f, true
 	s.unlogged = s.unlogged && f&FeatureLogAll != 0
+	if another { // a driver that sets the device up, not migration
+		s.resetControl()
+	}
 	for i := range s.Vrings {
 		s.Vrings[i].stale = true
 	}
@@ -86,6 +90,7 @@ func (s *Session) resetDevice(*Message) error {
 		s.Vrings[i].Base = resetBase(s.Features)
 	}
 	s.Status = 0
+	s.resetControl()
 	return nil
 }
 

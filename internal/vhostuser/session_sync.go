@@ -6,14 +6,15 @@ package vhostuser
 // want is what the device should do with vring i.
 func (s *Session) want(i int) RunState {
 	v := &s.Vrings[i]
+	// Without protocol features there is no SET_VRING_ENABLE, and rings are
+	// enabled from the start.
+	enabled := v.Enabled || s.Features&FeatureProtocol == 0
 	switch {
-	case !v.Started || !v.AddrSet || v.Num == 0 || v.broken != nil || i >= s.served():
+	case !v.Started || !v.AddrSet || v.Num == 0 || v.broken != nil || i >= s.served() && i != s.control():
 		return Stopped
-	case v.Enabled || s.Features&FeatureProtocol == 0:
-		// Without protocol features there is no SET_VRING_ENABLE, and rings are
-		// enabled from the start.
+	case enabled && s.inUse(i):
 		return Running
-	case i%2 == 1 && s.Features&FeatureMQ != 0:
+	case i%2 == 1 && s.givenUp(enabled):
 		return Discarding
 	}
 	return Stopped
@@ -30,6 +31,7 @@ func (s *Session) served() int {
 // sync lets the device do what it should. What a ring has against being served is
 // then in its broken.
 func (s *Session) sync() {
+	s.findControl()
 	s.ids = s.ids[:0]
 	for i := range s.Vrings {
 		if v := &s.Vrings[i]; v.run != Stopped && (v.stale || v.run != s.want(i)) {
@@ -42,7 +44,7 @@ func (s *Session) sync() {
 		v := &s.Vrings[i]
 		v.stale = false
 		if want := s.want(i); want != v.run {
-			starts = append(starts, RingStart{Index: i, State: want, Vring: *v, Features: s.Features})
+			starts = append(starts, RingStart{Index: i, State: want, Control: i == s.control(), Vring: *v, Features: s.Features})
 		}
 	}
 	if len(starts) == 0 {
@@ -56,6 +58,7 @@ func (s *Session) sync() {
 			s.dev.Note(err)
 		} else {
 			v.run = starts[k].State
+			s.ControlRan = s.ControlRan || starts[k].Control
 		}
 	}
 }

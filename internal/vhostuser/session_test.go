@@ -15,6 +15,8 @@ import (
 //	new [features=0x..] [protocol=0x..] [pairs=N]   begins a connection
 //	send                                            sends the messages below it, one a line
 //	fail map|start N                                lets the next N calls of the device fail
+//	pairs N                                         the control queue says how many are in use
+//	refit                                           the rings that the guest receives on are made anew
 //	close                                           ends the connection
 //
 // A message line is NAME ARGUMENTS [need_reply] [fds=KIND[:SIZE[:FILE]],...], see
@@ -50,8 +52,12 @@ func (r *recorder) Start(rings []RingStart) []error {
 			continue
 		}
 		r.nextAvl[s.Index] = v.Base
-		r.printf("  start %d %v size=%d desc=%#x avail=%#x used=%#x base=%d kick=%s call=%s features=%#x",
-			s.Index, s.State, v.Num, v.Desc, v.Avail, v.Used, v.Base, r.name(v.Kick), r.name(v.Call), s.Features)
+		control := ""
+		if s.Control {
+			control = " control"
+		}
+		r.printf("  start %d%s %v size=%d desc=%#x avail=%#x used=%#x base=%d kick=%s call=%s features=%#x",
+			s.Index, control, s.State, v.Num, v.Desc, v.Avail, v.Used, v.Base, r.name(v.Kick), r.name(v.Call), s.Features)
 		if v.LogUsed {
 			r.printf("    used ring logged at %#x", v.LogAddr)
 		}
@@ -122,6 +128,7 @@ func (r *recorder) Channel(fd int) {
 	r.printf("  channel %s", r.name(FD{Num: fd}))
 }
 
+func (r *recorder) ResetControl()        { r.printf("  control reset") }
 func (r *recorder) Config() []byte       { return []byte{2, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0xdc, 5} }
 func (r *recorder) SetMTU(mtu uint16)    { r.printf("  mtu %d", mtu) }
 func (r *recorder) SendRARP(mac [6]byte) { r.printf("  rarp %x", mac) }
@@ -193,6 +200,14 @@ func (sc *script) run(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&out, "%v\n", m.Request)
 			sc.handle(&out, &m, fds)
 		}
+	case "pairs":
+		n, err := strconv.Atoi(d.CmdArgs[0].Key)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		sc.s.SetPairs(n)
+	case "refit":
+		sc.s.RefitReceive()
 	case "close":
 		sc.s.Close()
 		if n := len(sc.dev.open); n != 0 {

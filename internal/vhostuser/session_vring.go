@@ -88,6 +88,9 @@ func (s *Session) setVringBase(m *Message) error {
 	v.Started = false
 	s.sync()
 	v.Base = p.Num
+	if int(p.Index) == s.control() {
+		s.beginControl()
+	}
 	return nil
 }
 

@@ -41,6 +41,7 @@ type bucket struct {
 // What is bounded. A guest of 128 queue pairs starts with some 2000 messages.
 func startPace() bucket      { return bucket{burst: 256, every: 2 * time.Millisecond} }
 func messagePace() bucket    { return bucket{burst: 8192, every: 100 * time.Microsecond} }
+func controlPace() bucket    { return bucket{burst: 256, every: 2 * time.Millisecond} }
 func connectionPace() bucket { return bucket{burst: 128, every: 5 * time.Millisecond} }
 
 // take waits for a turn by means of pause, and reports what that reports.

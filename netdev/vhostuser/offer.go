@@ -36,11 +36,16 @@ func (d *Device) offer() vhostuser.Offer {
 	return vhostuser.Offer{Features: d.offered, Protocol: vhostuser.ProtocolFeatures, QueuePairs: d.pairs}
 }
 
+// Bits of the configuration space's status.
+const (
+	linkUp   = 1
+	announce = 2 // the driver should send gratuitous packets
+)
+
 // configSpace is the device's configuration space (virtio 1.2, section 5.1.4).
-func configSpace(mac net.HardwareAddr, pairs, mtu int) []byte {
-	const linkUp = 1
+func configSpace(mac net.HardwareAddr, status uint16, pairs, mtu int) []byte {
 	b := append(make([]byte, 0, 12), mac...)
-	b = binary.LittleEndian.AppendUint16(b, linkUp)
+	b = binary.LittleEndian.AppendUint16(b, status)
 	b = binary.LittleEndian.AppendUint16(b, uint16(pairs))
 	return binary.LittleEndian.AppendUint16(b, uint16(mtu))
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
+	"github.com/gvswitch/gvswitch/internal/virtio"
 )
 
 // peer is a connection to a front end, and the device that its session asks for.
@@ -26,6 +27,13 @@ type peer struct {
 	memory  vhostuser.Memory
 	rings   map[int]*ring
 	channel int // for messages to the front end, -1 none
+	pairs   int // offered
+	control virtio.Control
+
+	ownMAC     net.HardwareAddr                // that the guest has set by it, nil if none
+	announcing bool                            // the guest was asked to announce itself
+	want       atomic.Pointer[virtio.RxFilter] // of control, for transmit queues
+
 	offered uint64
 	asked   bool // what features there are
 	agreed  bool // on features
@@ -40,7 +48,7 @@ func (d *Device) attach(c *net.UnixConn) *peer {
 	}
 	p := &peer{d: d, conn: vhostuser.NewConn(c), done: make(chan struct{}), rings: map[int]*ring{}, channel: -1}
 	offer := d.offer()
-	p.session, p.offered = vhostuser.NewSession(offer, p), offer.Features
+	p.session, p.offered, p.pairs = vhostuser.NewSession(offer, p), offer.Features, offer.QueuePairs
 	d.peer = p
 	d.view = view{connected: true}
 	return p

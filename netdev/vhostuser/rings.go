@@ -16,13 +16,16 @@ import (
 // ring is a vring that is served.
 type ring struct {
 	ring  virtio.Ring
-	rx    *rxQueue // one of the two
+	rx    *rxQueue // one of the three
 	tx    *txQueue
+	out   netdev.TxQueue // tx, with a filter if the guest can have one
 	state vhostuser.RunState
 	kick  vhostuser.FD
 	call  int
 	base  uint32 // where it started
 	moved bool   // the guest made something available since
+
+	control *control
 }
 
 // Start implements vhostuser.Device. p.mu is held.
@@ -63,9 +66,12 @@ func (p *peer) Stop(indices []int) []uint32 {
 
 // close gives back what the ring's queue has. No poll thread uses it any more.
 func (r *ring) close() {
-	if r.rx != nil {
+	switch {
+	case r.control != nil:
+		r.control.close()
+	case r.rx != nil:
 		r.rx.close()
-	} else {
+	default:
 		r.tx.close()
 	}
 }
@@ -79,6 +85,7 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 	fromGuest := s.Index%2 == 1
 	c := virtio.Config{
 		Size: int(v.Num), Features: s.Features, Mem: p.memory.Guest(), Base: v.Base, DeviceWrites: !fromGuest,
+		Mixed: s.Control,
 	}
 	desc, avail, used := virtio.Sizes(c.Features, c.Size)
 	for _, part := range []struct {
@@ -107,13 +114,20 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 	vq = p.logged(vq, s, &c)
 	r := &ring{ring: vq, state: s.State, kick: v.Kick, call: v.Call.Num, base: vq.Base()}
 	rc := ringConfig{
-		ring: vq, kickFD: v.Kick.Num, callFD: v.Call.Num, features: s.Features,
+		ring: vq, kickFD: v.Kick.Num, callFD: v.Call.Num, features: p.takes(s.Features),
 		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,
 	}
-	if fromGuest {
+	switch {
+	case s.Control:
+		err = p.buildControl(s, r)
+	case fromGuest:
 		r.rx, err = newRxQueue(rc)
-	} else {
+	default:
 		r.tx, err = newTxQueue(rc)
+		r.out = r.tx
+		if s.Features&virtio.NetFCtrlVQ != 0 {
+			r.out = &filteredTx{txQueue: r.tx, want: &p.want}
+		}
 	}
 	return r, err
 }
@@ -130,8 +144,8 @@ func (p *peer) publish() {
 		for _, i := range slices.Sorted(maps.Keys(p.rings)) {
 			if r := p.rings[i]; r.rx != nil {
 				rx = append(rx, r.rx)
-			} else {
-				tx = append(tx, r.tx)
+			} else if r.tx != nil {
+				tx = append(tx, r.out)
 			}
 			link = link || i%2 == 0 && running(i) && running(i+1)
 			for _, fd := range []int{p.rings[i].kick.Num, p.rings[i].call} {

@@ -45,9 +45,17 @@ func (p *peer) Channel(fd int) {
 
 // Config implements vhostuser.Device.
 func (p *peer) Config() []byte {
+	status := uint16(linkUp)
+	if p.announcing {
+		status |= announce
+	}
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
-	return configSpace(p.d.set.mac, p.d.pairs, p.d.set.mtu)
+	mac := p.d.set.mac
+	if p.ownMAC != nil {
+		mac = p.ownMAC
+	}
+	return configSpace(mac, status, p.pairs, p.d.set.mtu)
 }
 
 // SetMTU implements vhostuser.Device.
