@@ -19,6 +19,17 @@ TEXT ·Store16Release(SB), NOSPLIT, $0-10
 	MOVW BX, (AX)
 	RET
 
+// func Store32Release(addr uintptr, v uint32)
+TEXT ·Store32Release(SB), NOSPLIT, $0-12
+	MOVQ addr+0(FP), AX
+	MOVL v+8(FP), BX
+	MOVL BX, (AX)
+	RET
+
+// func Acquire()
+TEXT ·Acquire(SB), NOSPLIT, $0-0
+	RET
+
 // func Fence()
 // A locked operation on the own stack is cheaper than MFENCE.
 TEXT ·Fence(SB), NOSPLIT, $8-0

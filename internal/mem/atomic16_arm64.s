@@ -16,6 +16,18 @@ TEXT ·Store16Release(SB), NOSPLIT, $0-10
 	STLRH R1, (R0)
 	RET
 
+// func Store32Release(addr uintptr, v uint32)
+TEXT ·Store32Release(SB), NOSPLIT, $0-12
+	MOVD addr+0(FP), R0
+	MOVWU v+8(FP), R1
+	STLRW R1, (R0)
+	RET
+
+// func Acquire()
+TEXT ·Acquire(SB), NOSPLIT, $0-0
+	DMB $0x9 // inner shareable, loads before all
+	RET
+
 // func Fence()
 TEXT ·Fence(SB), NOSPLIT, $0-0
 	DMB $0xb // inner shareable, loads and stores

@@ -15,6 +15,25 @@ func Load16Acquire(addr uintptr) uint16
 //go:noescape
 func Store16Release(addr uintptr, v uint16)
 
+// Store32Release is Store16Release for 32 bits (4-aligned).
+//
+//go:noescape
+func Store32Release(addr uintptr, v uint32)
+
+// Peek16 reads a word that the other side may be writing at this moment. It orders
+// nothing: whoever reads more because of what it says calls Acquire first.
+func Peek16(addr uintptr) uint16 { return Load16(addr) }
+
+// Peek32 is Peek16 for 32 bits (4-aligned).
+func Peek32(addr uintptr) uint32 { return Load32(addr) }
+
+// Acquire makes what earlier Peeks read like an acquire each: later loads and stores of this
+// thread happen after them. (virtio 1.2, section 2.8.13: the flags of a descriptor are
+// read before the rest of it.)
+//
+//go:noescape
+func Acquire()
+
 // Fence orders all earlier loads and stores before all later ones, the one
 // ordering that neither acquire nor release gives: publish an index, then
 // read whether the other side wants to be told. (virtio 1.2, section 2.7.10.)

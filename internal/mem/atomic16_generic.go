@@ -29,6 +29,18 @@ func Store16Release(addr uintptr, v uint16) {
 	}
 }
 
+// Store32Release: see atomic16_asm.go.
+func Store32Release(addr uintptr, v uint32) { atomic.StoreUint32(word32(addr), v) }
+
+// Peek16: see atomic16_asm.go.
+func Peek16(addr uintptr) uint16 { return Load16Acquire(addr) }
+
+// Peek32: see atomic16_asm.go.
+func Peek32(addr uintptr) uint32 { return atomic.LoadUint32(word32(addr)) }
+
+// Acquire does nothing here: Peek16 does.
+func Acquire() {}
+
 var fence uint32
 
 // Fence: see atomic16_asm.go.

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -22,6 +23,14 @@ func TestAtomic16(t *testing.T) {
 				t.Errorf("offset %d: neighbour byte %d changed to %#x", off, i, b[i])
 			}
 		}
+	}
+}
+
+func TestStore32Release(t *testing.T) {
+	b := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+	Store32Release(AddrOf(b)+4, 0x44332211)
+	if want := []byte{1, 2, 3, 4, 0x11, 0x22, 0x33, 0x44, 9, 10, 11, 12}; !bytes.Equal(b, want) {
+		t.Errorf("%x, want %x", b, want)
 	}
 }
 

@@ -48,6 +48,7 @@ const (
 type Chain struct {
 	Head    uint16 // names it in the ring
 	Count   uint16 // segments
+	Slots   uint16 // of a packed ring: descriptors that it takes
 	First   uint32 // index of the first in Segs
 	Len     uint32 // bytes in all segments
 	Written uint32 // for Use: bytes written to it (to what may be written of it), 0 for one that was only read
@@ -112,7 +113,7 @@ type Remapper interface {
 // Config describes a virtqueue to the device side. The three parts are, of a packed
 // ring, its descriptors and the event suppression areas of driver and device.
 type Config struct {
-	Size     int     // entries, a power of two up to MaxQueueSize
+	Size     int     // entries, up to MaxQueueSize; of a split ring a power of two
 	Desc     uintptr // host addresses of the three parts; all bytes of Sizes
 	Avail    uintptr // are mapped there
 	Used     uintptr
@@ -131,18 +132,24 @@ type Config struct {
 
 // New makes the device side of the ring that the features ask for.
 func New(c Config) (Ring, error) {
+	if c.Features&FRingPacked != 0 {
+		return NewPacked(c)
+	}
 	return NewSplit(c)
 }
 
 // Sizes is the length in bytes of the three parts of a ring.
 func Sizes(features uint64, size int) (desc, avail, used int) {
+	if features&FRingPacked != 0 {
+		return 16 * size, 4, 4
+	}
 	return 16 * size, 6 + 2*size, 6 + 8*size
 }
 
 // check looks at the sizes and alignments (virtio 1.2, sections 2.7 and 2.8).
 func (c *Config) check(avail, used uintptr) error {
-	if c.Size <= 0 || c.Size > MaxQueueSize || c.Size&(c.Size-1) != 0 {
-		return fmt.Errorf("ring size %d: not a power of two up to %d", c.Size, MaxQueueSize)
+	if c.Size <= 0 || c.Size > MaxQueueSize {
+		return fmt.Errorf("ring size %d: want 1 to %d", c.Size, MaxQueueSize)
 	}
 	if c.Desc%16 != 0 || c.Avail%avail != 0 || c.Used%used != 0 {
 		return fmt.Errorf("ring at %#x, %#x, %#x: parts must be aligned to 16, %d and %d bytes", c.Desc, c.Avail, c.Used, avail, used)

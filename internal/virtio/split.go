@@ -1,6 +1,10 @@
 package virtio
 
-import "github.com/gvswitch/gvswitch/internal/mem"
+import (
+	"fmt"
+
+	"github.com/gvswitch/gvswitch/internal/mem"
+)
 
 // flags of the rings (virtio 1.2, sections 2.7.6, 2.7.8).
 const (
@@ -12,15 +16,9 @@ const (
 type Split struct {
 	desc, avail, used uintptr
 	event             uintptr // where the driver says when to notify it (used_event)
-	mem, tables       *mem.Map
-	region            mem.Region // the region of mem hit last
-	size              uint32
 	mask              uint16
-	wantFlags         uint16 // of a plain descriptor in the right direction, noFlags in a mixed ring
 	guess             uint16 // the descriptor that is probably next
 	eventIdx          bool
-	indirect          bool
-	mixed             bool // as Config.Mixed
 
 	availIdx  uint16 // the driver's index as read last
 	nextAvail uint16 // entry to take next
@@ -28,7 +26,7 @@ type Split struct {
 	signalled uint16 // used index when the driver was last notified
 	signalOK  bool   // signalled means something
 
-	Batch
+	source
 }
 
 // NewSplit makes the device side of a ring. The used index continues where the ring's
@@ -37,33 +35,22 @@ func NewSplit(c Config) (*Split, error) {
 	if err := c.check(2, 4); err != nil {
 		return nil, err
 	}
+	if c.Size&(c.Size-1) != 0 {
+		return nil, fmt.Errorf("ring size %d: not a power of two", c.Size)
+	}
 	s := &Split{
 		desc: c.Desc, avail: c.Avail, used: c.Used, event: c.Avail + 4 + 2*uintptr(c.Size),
-		mem: c.Mem, size: uint32(c.Size), mask: uint16(c.Size - 1),
-		eventIdx: c.Features&FEventIdx != 0, indirect: c.Features&FIndirectDesc != 0,
-		nextAvail: uint16(c.Base), availIdx: uint16(c.Base),
-		Batch: Batch{Segs: make([]Seg, c.Size+spareSegs)},
-	}
-	if c.DeviceWrites {
-		s.wantFlags = descWrite
-	}
-	if c.Mixed {
-		s.mixed, s.wantFlags = true, noFlags
-	}
-	if s.tables = c.Tables; s.tables == nil {
-		s.tables = c.Mem
+		mask: uint16(c.Size - 1), eventIdx: c.Features&FEventIdx != 0,
+		nextAvail: uint16(c.Base), availIdx: uint16(c.Base), source: newSource(&c),
 	}
 	s.usedIdx = mem.Load16(s.used + 2)
 	s.Disarm() // until somebody sleeps: a driver that may not notify saves a system call a burst
 	return s, nil
 }
 
-// Held implements Ring.
-func (s *Split) Held() *Batch { return &s.Batch }
-
-// Remap implements Remapper.
-func (s *Split) Remap(buffers, tables *mem.Map) {
-	s.mem, s.tables, s.region = buffers, tables, mem.Region{}
+// Relocate implements Remapper.
+func (s *Split) Relocate(desc, avail, used uintptr) {
+	s.desc, s.avail, s.used, s.event = desc, avail, used, avail+4+2*uintptr(s.size)
 }
 
 // Base implements Ring.

@@ -78,39 +78,27 @@ func (s *Split) walkSlow(c *Chain, addr, rest uint64) {
 	table, entries := s.desc, s.size
 	total := uint64(0)
 	inTable := false
-	first := s.nsegs
-	want := s.wantFlags
-	if s.mixed {
-		want = 0
-	}
+	s.begin()
 	for steps := uint32(1); ; steps++ {
 		n, flags, next := uint32(rest), uint16(rest>>32), uint16(rest>>48)
-		switch {
-		case flags&descIndirect != 0:
+		if flags&descIndirect != 0 {
 			// A table ends the direct part; its own descriptor's WRITE flag means
-			// nothing, and NEXT with it is forbidden. It holds between one entry and as
-			// many as the ring, in one region.
-			if inTable || !s.indirect || flags&descNext != 0 || n == 0 || n%16 != 0 || n/16 > s.size {
-				s.bad(c, BadChain, first)
+			// nothing, and NEXT with it is forbidden.
+			if inTable || !s.indirect || flags&descNext != 0 {
+				s.bad(c, BadChain)
 				return
 			}
-			t, ok := s.tables.Translate(addr, uint64(n))
-			if !ok {
-				s.bad(c, s.noTable(addr, n), first)
+			t, why := s.table(addr, n)
+			if why != OK {
+				s.bad(c, why)
 				return
 			}
 			inTable, table, entries, steps = true, t, n/16, 0
 			addr, rest = mem.Load64(table), mem.Load64(table+8)
 			continue
-		case flags&descWrite == want:
-		case s.mixed && want == 0: // here what the device writes begins
-			want, c.Reads = descWrite, uint16(s.nsegs-first)
-		default:
-			s.bad(c, BadChain, first)
-			return
 		}
-		if n != 0 && !s.add(addr, n) {
-			s.bad(c, BadAddress, first)
+		if why := s.element(c, addr, n, flags); why != OK {
+			s.bad(c, why)
 			return
 		}
 		total += uint64(n)
@@ -118,58 +106,11 @@ func (s *Split) walkSlow(c *Chain, addr, rest uint64) {
 			break
 		}
 		if uint32(next) >= entries || steps >= entries {
-			s.bad(c, BadChain, first)
+			s.bad(c, BadChain)
 			return
 		}
 		d := table + 16*uintptr(next)
 		addr, rest = mem.Load64(d), mem.Load64(d+8)
 	}
-	if total == 0 || total > 1<<31 {
-		s.bad(c, BadChain, first)
-		return
-	}
-	c.Count, c.Len = uint16(s.nsegs-first), uint32(total)
-	if s.mixed && want == 0 {
-		c.Reads = c.Count
-	}
-}
-
-// add translates a buffer, which may run through regions that are adjacent for the
-// driver but not here, and appends its pieces.
-func (s *Split) add(addr uint64, n uint32) bool {
-	for n > 0 {
-		r := s.region
-		if addr-r.Guest >= r.Size {
-			if r = s.mem.Find(addr); r.Size == 0 {
-				s.Missed[s.n] = addr
-				return false
-			}
-			s.region = r
-		}
-		off := addr - r.Guest
-		k := uint32(min(uint64(n), r.Size-off))
-		if s.nsegs >= len(s.Segs) {
-			return false
-		}
-		s.Segs[s.nsegs] = Seg{r.Host + uintptr(off), k}
-		s.nsegs++
-		addr += uint64(k)
-		n -= k
-	}
-	return true
-}
-
-// noTable is what is wrong with a table that cannot be read.
-func (s *Split) noTable(addr uint64, n uint32) Fault {
-	gap := s.tables.Gap(addr, uint64(n))
-	if gap == addr+uint64(n) {
-		return BadChain // all there, but in several pieces
-	}
-	s.Missed[s.n] = gap
-	return BadAddress
-}
-
-func (s *Split) bad(c *Chain, why Fault, first int) {
-	s.nsegs = first
-	c.Fault, c.Count, c.Len = why, 0, 0
+	s.end(c, total)
 }

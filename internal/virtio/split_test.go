@@ -61,7 +61,7 @@ func config(t testing.TB, m virtiotest.Memory, r *virtiotest.Ring, features uint
 // describe says what the device made of a chain.
 func (g *rig) describe(c *virtio.Chain) string {
 	if c.Fault != virtio.OK {
-		return [...]string{"", "bad chain", "bad address", "bad head"}[c.Fault]
+		return [...]string{"", "bad chain", "bad address", "bad head", "bad table"}[c.Fault]
 	}
 	s := fmt.Sprint(c.Len)
 	for _, seg := range g.dev.Segs[c.First:][:c.Count] {
@@ -142,7 +142,7 @@ var chains = []struct {
 	{"one byte more", []desc{{tables, 17, indirect, 0}}, []desc{{low, 1, 0, 0}}, "bad chain"},
 	{"table larger than the ring", []desc{{tables, 16 * 9, indirect, 0}}, []desc{{low, 1, 0, 0}}, "bad chain"},
 	{"huge table", []desc{{tables, 0xfffffff0, indirect, 0}}, []desc{{low, 1, 0, 0}}, "bad chain"},
-	{"table outside", []desc{{beyond, 16, indirect, 0}}, nil, "bad address"},
+	{"table outside", []desc{{beyond, 16, indirect, 0}}, nil, "bad table"},
 	{"table over the border", []desc{{high - 8, 16, indirect, 0}}, nil, "bad chain"},
 	{"table in a table", []desc{{tables, 16, indirect, 0}}, []desc{{tables, 16, indirect, 0}}, "bad chain"},
 	{"table with NEXT", []desc{{tables, 16, indirect | next, 1}, {low, 1, 0, 0}}, []desc{{low, 1, 0, 0}}, "bad chain"},
