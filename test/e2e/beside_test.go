@@ -39,7 +39,7 @@ func TestBesideOvsDpdk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, 10*time.Second, "OVS-DPDK forwards "+when, func() error {
+		eventually(t, 45*time.Second, "OVS-DPDK forwards "+when, func() error {
 			now, err := pmd.Stats(ctx)
 			if err != nil {
 				return err

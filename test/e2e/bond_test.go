@@ -135,13 +135,13 @@ func testBondWithOVS(t *testing.T, mode, ours, theirs string) {
 	}
 
 	shell(t, o.ns, "ip link set w0 down")
-	eventually(t, 10*time.Second, "one member enabled", enabled(1))
+	eventually(t, 45*time.Second, "one member enabled", enabled(1))
 	pingAll(t, a, b)
 	once("with the second link")
 	shell(t, o.ns, "ip link set w0 up")
 	eventually(t, 30*time.Second, "both members enabled again", enabled(2))
 	shell(t, s.Netns, "ip link set w1 down")
-	eventually(t, 10*time.Second, "one member enabled", enabled(1))
+	eventually(t, 45*time.Second, "one member enabled", enabled(1))
 	pingAll(t, a, b)
 	once("with the first link")
 	if got := s.Ctl("bond/list"); !strings.Contains(got, "bond0\t"+mode) {

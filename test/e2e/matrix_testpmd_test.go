@@ -145,7 +145,7 @@ func testpmdPath(c combination) string {
 // checkAcked fails unless the port's peer acknowledged the features that are true, and not those that are false.
 func checkAcked(t *testing.T, s *Switch, port string, features map[string]bool) {
 	t.Helper()
-	eventually(t, 10*time.Second, "features of "+port, func() error {
+	eventually(t, 45*time.Second, "features of "+port, func() error {
 		out, err := s.TryCtl("get", "Interface", port, "status:virtio-features")
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func checkAcked(t *testing.T, s *Switch, port string, features map[string]bool) 
 // status fails unless a key of the port's status gets the value.
 func status(t *testing.T, s *Switch, port, key, value string) {
 	t.Helper()
-	eventually(t, 10*time.Second, key+" of "+port, func() error {
+	eventually(t, 45*time.Second, key+" of "+port, func() error {
 		out, err := s.TryCtl("get", "Interface", port, "status:"+key)
 		if got := strings.Trim(strings.TrimSpace(out), `"`); err != nil || got != value {
 			return fmt.Errorf("got %q, %v; want %s", got, err, value)

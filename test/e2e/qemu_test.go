@@ -37,18 +37,18 @@ func TestQEMU(t *testing.T) {
 	s.Stop()
 	s.Start()
 	// Ten times the second after which QEMU and the switch try again.
-	reachable(ctx, t, a, b, 20*time.Second)
+	reachable(ctx, t, a, b, 45*time.Second)
 	transfer(t, b, a, a.ip)
 
 	b.host.(*guest.Guest).Kill()
-	eventually(t, 10*time.Second, "link of a guest that is gone", func() error {
+	eventually(t, 45*time.Second, "link of a guest that is gone", func() error {
 		if state := strings.TrimSpace(s.Ctl("get", "Interface", "vu1", "link_state")); state != "down" {
 			return fmt.Errorf("link_state is %s", state)
 		}
 		return nil
 	})
 	b = bootGuest(t, "b2", 2, guest.Config{Kind: guest.QEMU, Socket: listening, Listen: true})
-	reachable(ctx, t, a, b, 20*time.Second)
+	reachable(ctx, t, a, b, 45*time.Second)
 }
 
 // reachable fails when to does not answer from within the time.

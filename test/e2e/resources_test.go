@@ -89,7 +89,7 @@ func churn(t *testing.T, s *Switch) {
 	command(ctx, t, pmd, "start")
 	reachable(ctx, t, stations[0], stations[1], pingTime)
 	reachable(ctx, t, stations[3], stations[2], pingTime)
-	eventually(t, 10*time.Second, "packets to testpmd", func() error {
+	eventually(t, 45*time.Second, "packets to testpmd", func() error {
 		stats, err := pmd.Stats(ctx)
 		if err == nil && stats[0].Rx < 1000 {
 			err = fmt.Errorf("only %d", stats[0].Rx)

@@ -74,7 +74,7 @@ func TestUnprivileged(t *testing.T) {
 	ctx := context.Background()
 	command(ctx, t, pmd, "set fwd flowgen")
 	command(ctx, t, pmd, "start")
-	eventually(t, 10*time.Second, "packets through a switch without root", func() error {
+	eventually(t, 45*time.Second, "packets through a switch without root", func() error {
 		stats, err := pmd.Stats(ctx)
 		if err == nil && (stats[0].Rx < 1000 || stats[1].Rx < 1000) {
 			err = context.DeadlineExceeded

@@ -20,7 +20,7 @@ import (
 var binDir string
 
 // startTime is how long gvswitchd may take to answer after its start.
-const startTime = 10 * time.Second
+const startTime = 30 * time.Second
 
 // Options say how a test's gvswitchd is started.
 type Options struct {

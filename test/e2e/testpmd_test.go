@@ -20,7 +20,7 @@ var (
 // before was taken.
 func checkCounts(ctx context.Context, t *testing.T, s *Switch, pmd *peers.Testpmd, before map[string]peers.PortStats) {
 	t.Helper()
-	eventually(t, 20*time.Second, "the switch's counters", func() error {
+	eventually(t, 45*time.Second, "the switch's counters", func() error {
 		stats, err := pmd.Stats(ctx)
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ func TestDemoTopology(t *testing.T) {
 	}
 	for _, port := range []string{"vu0", "vu1", "veth0", "tap0", "br0"} {
 		// OVS writes them every five seconds.
-		eventually(t, 20*time.Second, "counters of "+port, func() error {
+		eventually(t, 45*time.Second, "counters of "+port, func() error {
 			for _, key := range []string{"rx_packets", "tx_packets", "rx_bytes", "tx_bytes"} {
 				if n, err := s.statistic(port, key); err != nil || n == 0 {
 					return fmt.Errorf("%s is %d: %v", key, n, err)

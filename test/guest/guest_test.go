@@ -31,7 +31,7 @@ func TestGuestsOnOVS(t *testing.T) {
 	}
 	a := guest.Boot(t, guest.Config{Name: "a", Kind: guest.QEMU, Socket: served, IP: "10.9.0.1/24", MAC: "02:00:00:00:00:01", NoMrg: true})
 	b := guest.Boot(t, guest.Config{Name: "b", Kind: guest.QEMU, Socket: listening, Listen: true, IP: "10.9.0.2/24", IP6: "fd09::2/64", MTU: 1400, Queues: 2})
-	if err := peers.Ping(ctx, a, "10.9.0.2", 10*time.Second); err != nil {
+	if err := peers.Ping(ctx, a, "10.9.0.2", 45*time.Second); err != nil {
 		t.Error(err)
 	}
 	for command, want := range map[string]string{

@@ -21,7 +21,7 @@ func TestNetnsPingIperf(t *testing.T) {
 		}
 	}
 	for _, addr := range []string{"10.9.0.2", "fd09::2"} {
-		if err := peers.Ping(ctx, a, addr, 5*time.Second); err != nil {
+		if err := peers.Ping(ctx, a, addr, 30*time.Second); err != nil {
 			t.Error(err)
 		}
 		r, err := peers.Iperf(ctx, a, b, addr, time.Second)
