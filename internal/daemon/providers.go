@@ -12,6 +12,7 @@ import (
 	"github.com/gvswitch/gvswitch/netdev/tap"
 	"github.com/gvswitch/gvswitch/netdev/veth"
 	"github.com/gvswitch/gvswitch/netdev/vhostuser"
+	"github.com/gvswitch/gvswitch/netdev/virtiouser"
 )
 
 // Providers are all kinds of devices.
@@ -19,6 +20,7 @@ func Providers() map[desired.Kind]netdev.OpenFunc {
 	return map[desired.Kind]netdev.OpenFunc{
 		desired.VhostServer: vhostuser.OpenServer,
 		desired.VhostClient: vhostuser.OpenClient,
+		desired.VirtioUser:  virtiouser.Open,
 		desired.Internal:    privileged(tap.OpenInternal),
 		desired.Tap:         privileged(tap.Open),
 		desired.System:      privileged(afpacket.Open),
@@ -32,6 +34,7 @@ func checks() map[desired.Kind]netdev.CheckFunc {
 	return map[desired.Kind]netdev.CheckFunc{
 		desired.VhostServer: vhostuser.CheckServer,
 		desired.VhostClient: vhostuser.CheckClient,
+		desired.VirtioUser:  virtiouser.Check,
 		desired.Internal:    tap.Check,
 		desired.Tap:         tap.Check,
 		desired.System:      afpacket.Check,

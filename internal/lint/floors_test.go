@@ -23,7 +23,7 @@ internal/unixsock < internal/jsonrpc;
 # tests.
 internal/hdr, internal/checksum, internal/mem < packet < packet/vnet;
 internal/mem < internal/virtio, internal/vhostuser;
-internal/virtio < internal/virtio/virtiotest;
+internal/virtio < internal/virtio/virtiotest, internal/virtio/driver;
 internal/vhostuser, internal/virtio/virtiotest < internal/vhostuser/frontend;
 
 # What the datapath looks at, and what it asks of a device.
@@ -41,12 +41,16 @@ flow < datapath/megaflow;
 netdev < netdev/link, netdev/opt, netdev/ready;
 packet/vnet < netdev/rawio;
 netdev, netdev/link < netdev/netdevtest;
-netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio, internal/vhostuser, internal/cpu, internal/unixsock < netdev/...;
+netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio/driver, internal/vhostuser, internal/cpu, internal/unixsock < netdev/...;
 # A veth port is an afpacket port on a pair that it makes.
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio < netdev/afpacket < netdev/veth;
 netdev, netdev/link, netdev/opt, netdev/rawio < netdev/dummy;
 netdev, tso, conntrack, pipeline/xlate, datapath/megaflow, internal/cpu, internal/lacp < datapath;
 datapath, netdev/dummy < datapath/flowtest;
+
+# The traffic generator is another user of devices, and knows neither switch nor database.
+netdev, internal/cpu < internal/gen < cmd/gvsgen;
+internal/version, netdev/veth, netdev/dummy, netdev/... < cmd/gvsgen;
 
 # Configuration and control know nothing of packets.
 internal/jsonrpc < config/ovsdb < config/schema, config/store, config/client, config/internal/ovstest;

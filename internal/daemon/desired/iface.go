@@ -166,6 +166,22 @@ func checkName(name string) string {
 	return ""
 }
 
+// claimVirtioUser: a server's socket is its own. Of a client it is the back end's, which may be a port of this switch, too.
+func (i *Interface) claimVirtioUser() {
+	path := i.Options["path"]
+	if path == "" {
+		return
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(i.SockDir, path)
+	}
+	what := "connection to "
+	if i.Options["server"] == "true" {
+		what = "socket "
+	}
+	i.Claims = append(i.Claims, what+filepath.Clean(path))
+}
+
 // claim lists what only one port can have.
 func (i *Interface) claim() {
 	switch i.Kind {
@@ -184,5 +200,7 @@ func (i *Interface) claim() {
 		if path != "" {
 			i.Claims = append(i.Claims, "socket "+filepath.Clean(path))
 		}
+	case VirtioUser:
+		i.claimVirtioUser()
 	}
 }

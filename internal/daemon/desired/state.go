@@ -144,6 +144,7 @@ const (
 	Patch       Kind = "patch"             // leads to another bridge, no device
 	VhostServer Kind = "vhost-user"        // the switch listens
 	VhostClient Kind = "vhost-user-client" // the switch connects
+	VirtioUser  Kind = "virtio-user"       // the switch is the driver of a network card
 	Dummy       Kind = "dummy"             // for tests
 )
 
@@ -160,6 +161,7 @@ var typeKinds = map[string]Kind{
 	"vhost-user":          VhostServer,
 	"dpdkvhostuserclient": VhostClient,
 	"vhost-user-client":   VhostClient,
+	"virtio-user":         VirtioUser,
 	"dummy":               Dummy,
 	"dummy-internal":      Dummy,
 }
