@@ -1,0 +1,121 @@
+package gen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gvswitch/gvswitch/netdev"
+)
+
+// Port is a device that traffic goes through.
+type Port struct {
+	Name string // as the program's user gave it
+	Dev  netdev.Device
+
+	queues atomic.Pointer[queues]
+}
+
+// queues are a device's queues at one time.
+type queues struct {
+	rx []netdev.RxQueue
+	tx []netdev.TxQueue
+}
+
+// look takes the device's queues as they are now.
+func (p *Port) look() {
+	rx, tx := p.Dev.Queues()
+	p.queues.Store(&queues{rx, tx})
+}
+
+// Ports is the ports of a run, and the host of their devices.
+type Ports struct {
+	mu      sync.Mutex
+	all     []*Port
+	workers []*worker     // that run
+	state   atomic.Uint64 // counts changes of any port's queues
+}
+
+// Open adds a port.
+func (s *Ports) Open(name, device string, open netdev.OpenFunc, o netdev.Options) (*Port, error) {
+	d, err := open(device, o, s)
+	if err != nil {
+		return nil, fmt.Errorf("port %s: %w", name, err)
+	}
+	p := &Port{Name: name, Dev: d}
+	s.mu.Lock()
+	s.all = append(s.all, p)
+	p.look()
+	s.mu.Unlock()
+	return p, nil
+}
+
+// Close closes all devices. No trial runs.
+func (s *Ports) Close() error {
+	s.mu.Lock()
+	all := s.all
+	s.all = nil // what they announce from now on returns at once
+	s.mu.Unlock()
+	var errs []error
+	for _, p := range all {
+		errs = append(errs, p.Dev.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Wait returns when all ports have their links and queues, at the latest after the time limit, and then it fails.
+func (s *Ports) Wait(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for _, p := range s.all {
+		for !p.ready() {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("port %s: %s: %w", p.Name, p.why(), ctx.Err())
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Port) ready() bool {
+	q := p.queues.Load()
+	return p.Dev.Info().Link && len(q.rx) > 0 && len(q.tx) > 0
+}
+
+// why is what is missing.
+func (p *Port) why() string {
+	info := p.Dev.Info()
+	switch {
+	case info.Fault != "":
+		return info.Fault
+	case !info.Link:
+		return "no link"
+	default:
+		return "no queues"
+	}
+}
+
+// Changed implements netdev.Host.
+func (s *Ports) Changed(d netdev.Device) {
+	s.mu.Lock()
+	for _, p := range s.all {
+		if p.Dev == d {
+			p.look()
+		}
+	}
+	state, workers := s.state.Add(1), s.workers
+	s.mu.Unlock()
+	for _, w := range workers {
+		for w.seen.Load() < state && !w.over.Load() {
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+}
+
+// Inject implements netdev.Host: what a device has to say to a switch is not for a generator.
+func (s *Ports) Inject(netdev.Device, []byte) {}
