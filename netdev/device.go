@@ -81,6 +81,13 @@ type Adjuster interface {
 	Adjust(o Options) error
 }
 
+// Forgetter is a device that keeps something in Options.StateDir.
+type Forgetter interface {
+	// Forget tells, before Close, that the port was deleted and not only taken down: nothing
+	// needs to be kept.
+	Forget()
+}
+
 // Faulter is a device whose memory may vanish under a poll thread.
 type Faulter interface {
 	// OwnsAddr tells whether a fault at addr was in this device's memory. Called on the

@@ -9,6 +9,10 @@ type Options struct {
 	MTU    int               // mtu_request, 0 = leave as it is
 	MAC    string            // the mac column, "" = leave as it is
 	RunDir string            // where sockets go that have no path of their own
+
+	// StateDir is where a device may keep what it has to know in its next life, in
+	// files of its own; "" = nowhere.
+	StateDir string
 }
 
 // ErrReopen is Adjust's answer when a change needs the device to be made anew.

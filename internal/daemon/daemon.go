@@ -96,7 +96,7 @@ func (d *daemon) start() (err error) {
 	d.dp = datapath.New(datapath.Config{Log: d.cfg.Log.Module("datapath")})
 	d.collect = d.dp.StartCollector(memoryLimit)
 	d.flows = &flowFiles{now: d.dp.Now, reserve: d.dp.Reserve, log: d.cfg.Log.Module("bridge")}
-	d.rec = reconcile.New(reconcile.Config{Datapath: d.dp, Providers: providers, Checks: checks(), RunDir: run, Log: d.cfg.Log.Module("bridge"), Flows: d.flows})
+	d.rec = reconcile.New(reconcile.Config{Datapath: d.dp, Providers: providers, Checks: checks(), RunDir: run, StateDir: d.cfg.StateDir, Log: d.cfg.Log.Module("bridge"), Flows: d.flows})
 	d.loop = newLoop()
 	d.loop.rec, d.loop.env, d.loop.system = d.rec, desired.Env{RunDir: run, CPUs: cpus}, status.System(version.String())
 	d.loop.log, d.loop.events = d.log, &d.events

@@ -142,10 +142,17 @@ func TestOfferNeverShrinks(t *testing.T) {
 		if pairs, err = c.GetU64(vhostuser.GetQueueNum); err != nil {
 			t.Fatal(err)
 		}
+		// It is content with what there is.
+		if err := c.SetProtocol(vhostuser.ProtoReplyAck); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, f)); err != nil {
+			t.Fatal(err)
+		}
 		return f, pairs
 	}
 	first, _ := offered()
-	if first != baseFeatures {
+	if first != baseFeatures|ctrlFeatures {
 		t.Errorf("offer %#x", first)
 	}
 	adjust := func(m map[string]string) {
@@ -156,7 +163,7 @@ func TestOfferNeverShrinks(t *testing.T) {
 	}
 	adjust(map[string]string{"vhost-offload": "true", "vhost-max-queue-pairs": "4"})
 	more, pairs := offered()
-	if more != baseFeatures|offloadFeatures|virtio.NetFMQ || pairs != 4 {
+	if more != baseFeatures|ctrlFeatures|offloadFeatures|virtio.NetFMQ || pairs != 4 {
 		t.Errorf("offer %#x, %d pairs", more, pairs)
 	}
 	for _, m := range []map[string]string{nil, {"vhost-offload": "false"}, {"n_rxq": "2"}} {

@@ -108,6 +108,8 @@ func (c *control) turn() (more bool) {
 	if chain.Fault == virtio.OK {
 		segs := held.Segs[chain.First:][:chain.Count]
 		chain.Written = c.answer(segs[:chain.Reads], segs[chain.Reads:])
+		// Whoever keeps account of what is written counts from the first segment.
+		chain.First, chain.Count = chain.First+uint32(chain.Reads), chain.Count-chain.Reads
 	}
 	c.ring.Use(1)
 	if c.call >= 0 && c.ring.NeedNotify() {

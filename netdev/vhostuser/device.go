@@ -3,6 +3,7 @@ package vhostuser
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,12 +29,17 @@ type Device struct {
 	// The peer's, of which there is one at a time; that it connects anew gains it nothing.
 	messages, starts bucket
 
+	pinFile  string // where the pin is kept, "" nowhere
+	pinSaved pin    // in it; under mu
+
 	mu      sync.Mutex
 	set     settings
 	closed  bool
 	fault   string
-	offered uint64 // by any connection so far
-	pairs   int
+	pin     pin    // what the present front end, or the last one, was offered
+	pinned  uint64 // of that, what the settings would not offer
+	refusal refusal
+	forget  bool // the port was deleted
 	rx      []netdev.RxQueue
 	tx      []netdev.TxQueue
 	link    bool
@@ -87,11 +93,17 @@ func newDevice(name string, server bool, o netdev.Options, h netdev.Host) (*Devi
 		return nil, err
 	}
 	log := slog.Default().With("module", "vhost-user", "port", name)
-	return &Device{
+	d := &Device{
 		name: name, server: server, host: h, log: log, quit: make(chan struct{}), set: set,
 		messages: messagePace(), starts: startPace(),
-		said: map[slog.Level]*limiter{slog.LevelInfo: {}, slog.LevelWarn: {}},
-	}, nil
+		said:    map[slog.Level]*limiter{slog.LevelInfo: {}, slog.LevelWarn: {}},
+		pinFile: pinFile(o.StateDir, set.path),
+	}
+	if d.pin, err = loadPin(d.pinFile, set.path); err != nil {
+		log.Warn("what was offered before is not known", "error", err)
+	}
+	d.pinSaved = d.pin
+	return d, nil
 }
 
 // Queues implements netdev.Device.
@@ -192,6 +204,11 @@ func (d *Device) Close() error {
 		err = d.socket.close()
 	}
 	d.wg.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.forget && d.pinFile != "" {
+		_ = os.Remove(d.pinFile) // often there is none
+	}
 	return err
 }
 

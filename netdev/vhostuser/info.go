@@ -2,6 +2,7 @@ package vhostuser
 
 import (
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -15,9 +16,12 @@ type view struct {
 	connected bool
 	features  uint64
 	protocol  uint64
-	sizes     []uint32 // of the vrings that have one
-	mtu       uint16   // that the front end says the guest was given
-	hint      string   // what may be wrong with it
+	agreed    bool             // the guest has acknowledged features
+	control   *virtio.Control  // what it has set by the control queue, if that is ours; never changed
+	ownMAC    net.HardwareAddr // that it has set so
+	sizes     []uint32         // of the vrings that have one
+	mtu       uint16           // that the front end says the guest was given
+	hint      string           // what may be wrong with it
 }
 
 // Info implements netdev.Device. The status keys are OVS's where OVS has them.
@@ -44,6 +48,7 @@ func (d *Device) Info() netdev.Info {
 		s["virtio-features"] = strings.Join(virtio.FeatureNames(v.features), " ")
 		s["protocol-features"] = strings.Join(vhostuser.ProtocolNames(v.protocol), " ")
 	}
+	d.describe(s)
 	for i, n := range v.sizes {
 		s[fmt.Sprintf("vring_%d_size", i)] = strconv.FormatUint(uint64(n), 10)
 	}

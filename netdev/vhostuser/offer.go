@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 
-	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/virtio"
 )
 
@@ -19,22 +18,6 @@ const (
 		virtio.NetFGuestTSO4 | virtio.NetFGuestTSO6 | virtio.NetFGuestECN |
 		virtio.NetFHostTSO4 | virtio.NetFHostTSO6 | virtio.NetFHostECN
 )
-
-// offer is what the next connection is offered. It never shrinks while the port
-// exists: a running guest that reconnects insists on what it had, and would try again for
-// ever. d.mu is held.
-func (d *Device) offer() vhostuser.Offer {
-	f := baseFeatures
-	if d.set.pairs > 1 {
-		f |= virtio.NetFMQ
-	}
-	if d.set.offload {
-		f |= offloadFeatures
-	}
-	d.offered |= f
-	d.pairs = max(d.pairs, d.set.pairs)
-	return vhostuser.Offer{Features: d.offered, Protocol: vhostuser.ProtocolFeatures, QueuePairs: d.pairs}
-}
 
 // Bits of the configuration space's status.
 const (

@@ -32,6 +32,8 @@ type settings struct {
 	pairs    int // queue pairs offered
 	zeroCopy bool
 	offload  bool
+	add      uint64 // features, besides what is offered anyhow
+	remove   uint64
 	mtu      int
 	mac      net.HardwareAddr
 }
@@ -50,7 +52,7 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 	if s.pairs == 0 { // docs/decisions/0005-vhost-user-offer.md
 		s.pairs = 1
 		if !server {
-			s.pairs = vhostuser.MaxQueuePairs
+			s.pairs = maxControlledPairs
 		}
 	}
 	var ok bool
@@ -60,6 +62,7 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 	if r.String("tx-steering", "thread") != "thread" {
 		r.RefuseAlone("tx-steering", "only thread is possible")
 	}
+	s.features(r)
 	s.access(r, server)
 	if err := r.Done(); err != nil {
 		return s, err

@@ -35,20 +35,26 @@ type peer struct {
 	want       atomic.Pointer[virtio.RxFilter] // of control, for transmit queues
 
 	offered uint64
-	asked   bool // what features there are
-	agreed  bool // on features
+	id      string // see identity
+	asked   bool   // what features there are
+	agreed  bool   // on features
 }
 
 // attach makes a connection the device's peer, unless the device is closed or has one.
 func (d *Device) attach(c *net.UnixConn) *peer {
+	id := d.identity(c)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed || d.peer != nil {
 		return nil
 	}
 	p := &peer{d: d, conn: vhostuser.NewConn(c), done: make(chan struct{}), rings: map[int]*ring{}, channel: -1}
-	offer := d.offer()
+	offer := d.offer(id)
+	if d.refusal.stubborn(id) {
+		offer = d.widen(offer)
+	}
 	p.session, p.offered, p.pairs = vhostuser.NewSession(offer, p), offer.Features, offer.QueuePairs
+	p.id = id
 	d.peer = p
 	d.view = view{connected: true}
 	return p
@@ -79,6 +85,9 @@ func (p *peer) serve() (err error) {
 		}
 	}
 	p.teardown()
+	p.d.mu.Lock()
+	p.d.refusal.note(p.id, p.asked && !p.agreed)
+	p.d.mu.Unlock()
 	if p.asked && !p.agreed {
 		p.d.warn("guest left without agreeing on features", fmt.Errorf("it may insist on others than %#x", p.offered))
 	}
@@ -97,7 +106,10 @@ func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.recoverFault(&err)
-	p.asked = p.asked || m.Request == vhostuser.GetFeatures
+	if m.Request == vhostuser.GetFeatures {
+		p.asked = true
+		p.d.savePin()
+	}
 	reply, has, err := p.session.Handle(m, fds)
 	if has {
 		if werr := p.conn.Write(&reply); err == nil && werr != nil {
@@ -133,10 +145,19 @@ func (p *peer) show() {
 			sizes = append(sizes, n)
 		}
 	}
+	defer p.d.savePin()
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
+	if s.FeaturesSet {
+		p.d.pin.Acked = s.Features &^ virtio.VhostFLogAll // which comes and goes with migration
+	}
 	v := &p.d.view
-	v.features, v.protocol, v.sizes = s.Features, s.Protocol, sizes
+	v.features, v.agreed, v.protocol, v.sizes = s.Features, s.FeaturesSet, s.Protocol, sizes
+	v.control, v.ownMAC = nil, p.ownMAC
+	if s.ControlRan {
+		c := p.control
+		v.control = &c
+	}
 }
 
 // teardown gives up all that the peer had.

@@ -48,7 +48,7 @@ func (r *Reconciler) spec(i *desired.Interface) spec {
 	if dir == "" {
 		dir = r.runDir
 	}
-	return spec{kind: i.Kind, claims: i.Claims, options: netdev.Options{Map: i.Options, MTU: i.MTU, MAC: i.MAC, RunDir: dir}}
+	return spec{kind: i.Kind, claims: i.Claims, options: netdev.Options{Map: i.Options, MTU: i.MTU, MAC: i.MAC, RunDir: dir, StateDir: r.stateDir}}
 }
 
 // keep puts into next, which i asks for, what i leaves to the device that runs as s.
@@ -251,6 +251,9 @@ func (p *port) unplug() {
 
 func (p *port) remove() {
 	p.unplug()
+	if f, ok := p.dev.(netdev.Forgetter); ok && !p.b.r.closing {
+		f.Forget()
+	}
 	p.closeDevice()
 	p.settleClaims()
 	delete(p.b.ports, p.name)

@@ -18,6 +18,7 @@ type Reconciler struct {
 	providers map[desired.Kind]netdev.OpenFunc
 	checks    map[desired.Kind]netdev.CheckFunc
 	runDir    string
+	stateDir  string
 	log       *slog.Logger
 	now       func() time.Time
 
@@ -30,6 +31,7 @@ type Reconciler struct {
 	failed    map[string]string // bridges that could not be made, and why
 	claims    map[string]*port  // what only one port may have, and which one has it
 	directory atomic.Pointer[Directory]
+	closing   bool // ports go because the switch ends
 }
 
 // Config is what a Reconciler works with.
@@ -38,6 +40,7 @@ type Config struct {
 	Providers map[desired.Kind]netdev.OpenFunc
 	Checks    map[desired.Kind]netdev.CheckFunc // called before a device of another kind is given up; may lack any
 	RunDir    string
+	StateDir  string // for netdev.Options
 	Log       *slog.Logger
 	Now       func() time.Time // nil: time.Now
 	Flows     FlowFiles        // nil: no bridge keeps its flows in a file
@@ -46,7 +49,7 @@ type Config struct {
 // New returns a reconciler of a datapath without bridges.
 func New(c Config) *Reconciler {
 	r := &Reconciler{
-		dp: c.Datapath, providers: c.Providers, checks: c.Checks, runDir: c.RunDir, log: c.Log, now: c.Now, flows: c.Flows,
+		dp: c.Datapath, providers: c.Providers, checks: c.Checks, runDir: c.RunDir, stateDir: c.StateDir, log: c.Log, now: c.Now, flows: c.Flows,
 		bridges: map[string]*bridge{}, failed: map[string]string{}, claims: map[string]*port{},
 	}
 	if r.now == nil {
@@ -112,6 +115,7 @@ func (r *Reconciler) NextRetry() time.Time {
 
 // Close removes everything. The datapath itself is the caller's to close.
 func (r *Reconciler) Close() {
+	r.closing = true
 	for _, name := range slices.Sorted(maps.Keys(r.bridges)) {
 		r.bridges[name].remove()
 	}

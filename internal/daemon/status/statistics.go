@@ -16,7 +16,7 @@ func Statistics(s *datapath.PortStats, missed uint64) ovsdb.Datum {
 	pairs := []ovsdb.Pair{
 		count("rx_packets", s.RxPackets), count("rx_bytes", s.RxBytes),
 		count("tx_packets", s.TxPackets), count("tx_bytes", s.TxBytes),
-		count("rx_dropped", s.RxDrops.Total()-rxErrors-s.RxDrops[packet.LACP]), count("tx_dropped", s.TxDrops.Total()-txErrors),
+		count("rx_dropped", s.RxDrops.Total()-rxErrors-s.RxDrops[packet.LACP]), count("tx_dropped", s.TxDrops.Total()-txErrors-s.TxDrops[packet.TxFiltered]),
 		count("rx_errors", rxErrors), count("tx_errors", txErrors),
 		count("rx_frame_err", 0), count("rx_over_err", s.RxDrops[packet.RxTooLong]), count("rx_crc_err", 0),
 		count("rx_missed_errors", missed), count("collisions", 0),

@@ -1,0 +1,249 @@
+package vhostuser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
+	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
+	"github.com/gvswitch/gvswitch/internal/virtio"
+	"github.com/gvswitch/gvswitch/netdev"
+)
+
+// pinLab is a port whose switch can be restarted.
+type pinLab struct {
+	*testSwitch
+	t    *testing.T
+	o    netdev.Options
+	path string
+	port *testPort
+}
+
+func newPinLab(t *testing.T, options map[string]string) *pinLab {
+	l := &pinLab{testSwitch: newSwitch(t), t: t, o: netdev.Options{RunDir: t.TempDir(), StateDir: t.TempDir(), Map: options}}
+	l.path = filepath.Join(l.o.RunDir, "p")
+	l.port = l.add(t, OpenServer, "p", l.o)
+	return l
+}
+
+// restart is another life of the switch, with other options.
+func (l *pinLab) restart(options map[string]string) {
+	l.t.Helper()
+	l.remove(l.t, l.port)
+	l.o.Map = options
+	l.port = l.add(l.t, OpenServer, "p", l.o)
+}
+
+// idle waits until the guest has gone and nothing is written any more.
+func (l *pinLab) idle() {
+	l.t.Helper()
+	eventually(l.t, "the guest is gone", func() bool {
+		d := l.port.dev.(*Device)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.peer == nil
+	})
+}
+
+func (l *pinLab) status(key string) string { return l.port.dev.Info().Status[key] }
+
+// asQEMU is a front end that insists on what its guest has, as QEMU does: it leaves if that is not offered.
+func (l *pinLab) asQEMU(guest uint64) (offered uint64, ok bool) {
+	l.t.Helper()
+	c, err := frontend.Dial(l.path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer c.Close()
+	if offered, err = c.GetU64(vhostuser.GetFeatures); err != nil {
+		l.t.Fatal(err)
+	}
+	if guest&^offered != 0 {
+		return offered, false
+	}
+	if err := c.SetProtocol(vhostuser.ProtoReplyAck); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := c.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, guest)); err != nil {
+		l.t.Fatal(err)
+	}
+	return offered, true
+}
+
+// B21: each setting that makes an offer smaller is changed while the switch is down. A guest that runs finds
+// all that it was offered; after the port was deleted it is gone.
+func TestPinOverRestart(t *testing.T) {
+	all := map[string]string{"vhost-offload": "true", "n_rxq": "4"}
+	for _, less := range []map[string]string{
+		{"n_rxq": "4"},
+		{"vhost-offload": "true"},
+		{"vhost-offload": "true", "n_rxq": "4", "virtio-features": "-MRG_RXBUF,-EVENT_IDX,-CTRL_VQ"},
+		{"vhost-offload": "true", "n_rxq": "4", "virtio-features": "-VERSION_1"},
+		nil,
+	} {
+		l := newPinLab(t, all)
+		offered, _ := l.asQEMU(virtio.FVersion1)
+		want := l.status("features-offered")
+		l.restart(less)
+		if again, ok := l.asQEMU(offered &^ virtio.VhostFLogAll); !ok || again != offered {
+			t.Fatalf("%v: after a restart without %s", less, featureNames(offered&^again))
+		}
+		set, err := parse("p", true, l.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := featureNames(offered &^ set.wanted())
+		if got := l.status("features-pinned"); got != gone || gone == "" {
+			t.Errorf("%v: pinned %q, want %q", less, got, gone)
+		}
+		if got := l.status("features-pinned-because"); !strings.Contains(got, "process") || !strings.Contains(got, "started anew") {
+			t.Errorf("pinned because %q", got)
+		}
+		if got := l.status("features-offered"); got != want {
+			t.Errorf("%v: offered %q, want %q", less, got, want)
+		}
+		l.restart(less) // twice: the pin outlives a life in which it was only kept
+		if again, ok := l.asQEMU(offered &^ virtio.VhostFLogAll); !ok || again != offered {
+			t.Fatalf("%v: after two restarts without %s", less, featureNames(offered&^again))
+		}
+		// The port is deleted and added: another guest.
+		l.port.dev.(netdev.Forgetter).Forget()
+		l.restart(less)
+		if now, _ := l.asQEMU(0); now != set.wanted() {
+			t.Errorf("%v: a new port offers %s too many", less, featureNames(now&^set.wanted()))
+		}
+		if l.status("features-pinned") != "" {
+			t.Errorf("%v: a new port has pinned %s", less, l.status("features-pinned"))
+		}
+	}
+}
+
+// Another process has no claim to what this one was offered.
+func TestPinEndsWithTheProcess(t *testing.T) {
+	l := newPinLab(t, map[string]string{"vhost-offload": "true"})
+	offered, _ := l.asQEMU(virtio.FVersion1)
+	l.restart(nil)
+	// In the place of the test's own process, one that has ended.
+	d := l.port.dev.(*Device)
+	d.mu.Lock()
+	d.pin.FrontEnd = strings.Replace(d.pin.FrontEnd, "process ", "process 9", 1)
+	d.mu.Unlock()
+	now, _ := l.asQEMU(0)
+	if now&offloadFeatures != 0 || now != offered&^offloadFeatures {
+		t.Errorf("offered %s", featureNames(now))
+	}
+	if l.status("features-pinned") != "" {
+		t.Error("features are pinned for a process that has ended")
+	}
+	// In doubt the guest may be the same.
+	for _, unknown := range []pin{{Offered: offered}, {Offered: offered, FrontEnd: "process 1"}} {
+		if id := ""; !unknown.holds(id) {
+			t.Errorf("%+v does not hold for an unknown front end", unknown)
+		}
+	}
+	if p := (pin{Offered: offered}); !p.holds("process 1") {
+		t.Error("a pin of nobody known does not hold")
+	}
+}
+
+// A guest's own acknowledgement is kept beside the offer, and a damaged file does no harm.
+func TestPinFile(t *testing.T) {
+	l := newPinLab(t, nil)
+	l.asQEMU(virtio.FVersion1 | virtio.NetFMrgRxbuf)
+	file := pinFile(l.o.StateDir, l.path)
+	l.idle()
+	p, err := loadPin(file, l.path)
+	if err != nil || p.Acked != virtio.FVersion1|virtio.NetFMrgRxbuf || p.Offered != baseFeatures|ctrlFeatures || p.Socket != l.path {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"MRG_RXBUF VERSION_1"`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	for _, bad := range []string{"", "{", `{"socket":"/elsewhere"}`, `{"socket":"` + l.path + `","pairs":1000}`, `{"socket":"` + l.path + `","offered":-1}`} {
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := loadPin(file, l.path); err == nil || p != (pin{}) {
+			t.Errorf("%q: %+v, %v", bad, p, err)
+		}
+		l.restart(nil)
+		if now, ok := l.asQEMU(virtio.FVersion1); !ok || now != baseFeatures|ctrlFeatures {
+			t.Errorf("%q: offered %#x", bad, now)
+		}
+		l.idle()
+	}
+	// What only a newer version can serve is not offered by this one.
+	if err := os.WriteFile(file, []byte(`{"socket":"`+l.path+`","offered":18446744073709551615,"pairs":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.restart(nil)
+	if now, _ := l.asQEMU(virtio.FVersion1); now != possibleFeatures {
+		t.Errorf("offered %#x", now)
+	}
+	// Nothing to write to: the port works all the same.
+	l.o.StateDir = "/proc"
+	l.restart(nil)
+	if _, ok := l.asQEMU(virtio.FVersion1); !ok {
+		t.Error("no offer")
+	}
+}
+
+// The last resort: a front end that wants what nobody knows of any more refuses three times, and
+// then gets all that there is.
+func TestStubbornFrontEnd(t *testing.T) {
+	l := newPinLab(t, nil)
+	const guest = virtio.FVersion1 | virtio.NetFCsum | virtio.NetFHostTSO4
+	for i := range refusals {
+		if offered, ok := l.asQEMU(guest); ok {
+			t.Fatalf("attempt %d: offered %#x", i, offered)
+		}
+		l.idle()
+	}
+	if _, ok := l.asQEMU(guest); !ok {
+		t.Fatal("still not offered")
+	}
+	if got := l.status("features-pinned"); !strings.Contains(got, "HOST_TSO4") {
+		t.Errorf("pinned %q", got)
+	}
+	l.restart(nil)
+	if _, ok := l.asQEMU(guest); !ok {
+		t.Error("not offered after a restart")
+	}
+}
+
+// Who is behind a socket.
+func TestIdentity(t *testing.T) {
+	l := newPinLab(t, nil)
+	c, err := frontend.Dial(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	a, b := processOf(c.Unix()), processOf(c.Unix())
+	if a == "" || a != b || !strings.HasPrefix(a, "process ") {
+		t.Errorf("%q, %q", a, b)
+	}
+	path := filepath.Join(l.o.RunDir, "guest")
+	first := listenUnix(t, path)
+	one := fileOf(path)
+	first.Close()
+	if err := exec.Command("sleep", "0.01").Run(); err != nil {
+		t.Fatal(err)
+	}
+	listenUnix(t, path)
+	if two := fileOf(path); one == "" || two == "" || one == two {
+		t.Errorf("two sockets in one place: %q, %q", one, two)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if one, two := fileOf(path), fileOf(path); one != two {
+		t.Errorf("%q, %q", one, two)
+	}
+	if got := fileOf(path + "x"); got != "" {
+		t.Errorf("no file: %q", got)
+	}
+}
