@@ -9,12 +9,13 @@ import (
 // is the thread's own.
 type call struct {
 	f    func()
+	ok   bool // f came to its end
 	done atomic.Bool
 }
 
-// do has f done on the thread and returns when it was. A thread that has ended has nothing to
-// be afraid of: then f is done here.
-func (t *thread) do(f func()) {
+// do has f done on the thread and returns when it was, false if it did not come to its end. A thread that has ended
+// has nothing to be afraid of: then f is done here.
+func (t *thread) do(f func()) bool {
 	t.callMu.Lock()
 	defer t.callMu.Unlock()
 	c := &call{f: f}
@@ -25,7 +26,7 @@ func (t *thread) do(f func()) {
 		case <-t.stopped:
 			if t.call.CompareAndSwap(c, nil) {
 				f()
-				return
+				return true
 			}
 		default:
 		}
@@ -33,13 +34,15 @@ func (t *thread) do(f func()) {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
+	return c.ok
 }
 
 // answer does what control code asked for.
 func (t *thread) answer() {
 	if c := t.call.Load(); c != nil && t.call.CompareAndSwap(c, nil) {
+		defer c.done.Store(true) // whatever becomes of f
 		c.f()
-		c.done.Store(true)
+		c.ok = true
 	}
 }
 

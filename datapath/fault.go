@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/gvswitch/gvswitch/datapath/megaflow"
+	"github.com/gvswitch/gvswitch/internal/cpu"
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/packet"
 )
@@ -64,6 +66,45 @@ func (t *thread) recovered(r any) {
 	if guilty != nil {
 		t.stopPort(guilty, reason)
 	}
+}
+
+// brokenMost is how many iterations in a row may break off: a thread that comes to no end any more forwards
+// nothing, and who runs the daemon can start it again.
+const brokenMost = 100
+
+// recoverIteration ends an iteration that a panic interrupted outside of a poll, which is a bug of the switch:
+// in a pass over the megaflows, a call of control code, or what is done once a tick. The thread goes on; the
+// megaflow that the pass was at is taken out. A bug in what becomes of its packets stops their port as soon as
+// one comes.
+func (t *thread) recoverIteration() {
+	if t.whole {
+		return
+	}
+	r := recover()
+	if r == nil {
+		return
+	}
+	t.d.log.Error("panic on a poll thread", "core", t.core, "panic", r, "stack", string(debug.Stack()))
+	if t.broken++; t.broken >= brokenMost {
+		panic(r)
+	}
+	t.asleep.Store(false)
+	t.stage = nothing
+	t.last = cpu.Cycles()
+	if s := &t.fl.pass; s.at != 0 {
+		t.discardFlow(s.at)
+		s.at = 0
+		if s.from == 0 {
+			t.passDone()
+		}
+	}
+}
+
+// discardFlow takes out a megaflow of which nothing is sure.
+func (t *thread) discardFlow(ref megaflow.Ref) {
+	defer func() { _ = recover() }() // it stays, and the pass goes on behind it
+	t.fl.remove(ref)
+	t.fl.stats.removed.Add(1)
 }
 
 // writeOff counts all that the thread has in hand as lost and empties the lists.

@@ -128,7 +128,7 @@ func (d *Datapath) DumpMegaflows() []Megaflow {
 		for from, more := megaflow.Ref(0), true; more; {
 			part := make([]Megaflow, dumpSlice)
 			n := 0
-			t.do(func() {
+			more = t.do(func() {
 				f := t.fl
 				n, from = f.tab.Scan(from, refs[:])
 				for i, ref := range refs[:n] {
@@ -141,7 +141,7 @@ func (d *Datapath) DumpMegaflows() []Megaflow {
 				}
 			})
 			l = append(l, part[:n]...)
-			more = from != 0
+			more = more && from != 0
 		}
 	}
 	d.mu.Lock()
@@ -156,7 +156,7 @@ func (d *Datapath) DumpMegaflows() []Megaflow {
 func (d *Datapath) PurgeMegaflows() {
 	for _, t := range d.running() {
 		for from, more := megaflow.Ref(0), true; more; {
-			t.do(func() {
+			more = t.do(func() {
 				var refs [dumpSlice]megaflow.Ref
 				n, next := t.fl.tab.Scan(from, refs[:])
 				for _, ref := range refs[:n] {
@@ -165,7 +165,7 @@ func (d *Datapath) PurgeMegaflows() {
 				}
 				from = next
 			})
-			more = from != 0
+			more = more && from != 0
 		}
 	}
 }

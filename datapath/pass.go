@@ -20,7 +20,8 @@ type pass struct {
 	began   int64  // ms
 	serving uint32 // the request that it serves
 	refs    [32]megaflow.Ref
-	worked  bool // packets came since the last one began
+	at      megaflow.Ref // in hand, 0: none
+	worked  bool         // packets came since the last one began
 
 	asked  atomic.Uint32 // requests by control code
 	served atomic.Uint32 // of those, done
@@ -64,11 +65,12 @@ func (t *thread) passSlice(got int) {
 		limit *= passIdle
 	}
 	for start := cpu.Cycles(); ; {
-		n, next := f.tab.Scan(s.from, s.refs[:])
-		for _, ref := range s.refs[:n] {
-			t.visit(ref)
+		var n int
+		n, s.from = f.tab.Scan(s.from, s.refs[:])
+		for _, s.at = range s.refs[:n] {
+			t.visit(s.at)
 		}
-		if s.from = next; next == 0 {
+		if s.at = 0; s.from == 0 {
 			t.passDone()
 			return
 		}

@@ -77,6 +77,8 @@ type thread struct {
 	pieces  [packet.MaxBurst]uint16
 	frames  [packet.MaxBurst][]byte // injected ones in hand
 	first   injected                // of them
+	whole   bool                    // the last iteration came to its end
+	broken  int                     // iterations in a row that did not
 	sleep   sleeper
 }
 
@@ -132,12 +134,7 @@ func (t *thread) run(started chan<- error) {
 	if w := t.work.Load(); w != t.w { // it slept; its queues may be somebody else's
 		t.reload(w)
 	}
-	t.settled = false
-	t.fl.pass.asked.Add(1) // the last account
-	for !t.resting() {
-		t.passSlice(0)
-	}
-	t.settleAll()
+	t.lastAccount()
 	t.asleep.Store(true)
 	t.sleep.close()
 	close(t.stopped)
@@ -156,9 +153,26 @@ const (
 	watchEvery = 8
 )
 
+// lastAccount tells the rules all that the thread has counted.
+func (t *thread) lastAccount() {
+	t.settled = false
+	t.fl.pass.asked.Add(1)
+	for !t.resting() {
+		func() {
+			t.whole = false
+			defer t.recoverIteration()
+			t.passSlice(0)
+			t.whole = true
+		}()
+	}
+	t.settleAll()
+}
+
 // iterate polls each queue once. Between iterations the thread holds nothing of
 // a snapshot, which it reports by loops.
 func (t *thread) iterate() {
+	t.whole = false
+	defer t.recoverIteration()
 	t.loops.Store(t.loops.Load() + 1)
 	if w := t.work.Load(); w != t.w {
 		t.reload(w)
@@ -207,13 +221,14 @@ func (t *thread) iterate() {
 	if got == 0 {
 		t.stats.idle.Add(t.last - start)
 		t.rest(t.last)
-		return
+	} else {
+		t.sleep.idleSince = 0
+		t.stats.worked(got, t.last-start)
+		if t.w.mode == Timed {
+			t.restTimed(got)
+		}
 	}
-	t.sleep.idleSince = 0
-	t.stats.worked(got, t.last-start)
-	if t.w.mode == Timed {
-		t.restTimed(got)
-	}
+	t.whole, t.broken = true, 0
 }
 
 // tick sets what depends on time, once an iteration.
