@@ -25,7 +25,6 @@ var qemuFactors = []factor{
 }
 
 var qemuRules = []exclusion{
-	{"packed rings are not offered", func(c combination) bool { return c.on("packed") }},
 	{"a legacy device has no packed ring (virtio 1.2, section 6)", func(c combination) bool { return c.on("packed") && c.on("disable-modern") }},
 }
 
@@ -73,6 +72,8 @@ const copied = 1 << 20
 func talk(t *testing.T, a, b station) {
 	t.Helper()
 	ctx := context.Background()
+	begin := time.Now()
+	defer func() { t.Logf("%s and %s talked for %v", a.name, b.name, time.Since(begin).Round(time.Millisecond)) }()
 	for _, pair := range [][2]station{{a, b}, {b, a}} {
 		if err := peers.Ping(ctx, pair[0].host, pair[1].ip, pingTime); err != nil {
 			t.Errorf("%s to %s: %v", pair[0].name, pair[1].name, err)

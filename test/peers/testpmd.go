@@ -101,6 +101,7 @@ func (t *Testpmd) await(ctx context.Context, offset int) (string, error) {
 	defer cancel()
 	for {
 		out := t.proc.Output()
+		offset = min(offset, len(out)) // of a long output the middle is not kept
 		if i := strings.Index(out[offset:], prompt); i >= 0 {
 			return out[offset : offset+i], nil
 		}
