@@ -37,6 +37,7 @@ type Packed struct {
 	taken     uint32 // descriptors between them
 	unsaid    uint32 // descriptors used since the driver was last notified, no more than the ring has
 	signalOK  bool   // unsaid means something
+	readOnly  bool   // of a batch only the first descriptor is written
 
 	source
 }

@@ -25,7 +25,9 @@ func (p *Packed) ready(n uint32) int {
 	if mem.Peek16(p.desc+16*uintptr(at.at)+14)&packedBits != at.flags {
 		return 0
 	}
-	n = min(n, p.size-p.taken) // what is taken cannot be available again
+	if n = min(n, p.size-p.taken); n == 0 {
+		return 0 // what is taken cannot be available again
+	}
 	p.ahead(at.at, n)
 	k := uint32(0)
 	for k < n && mem.Peek16(p.desc+16*uintptr(at.at)+14)&packedBits == at.flags {
@@ -36,16 +38,22 @@ func (p *Packed) ready(n uint32) int {
 	return int(k)
 }
 
-// ahead asks for the lines of n descriptors, all at once. They will be written when they are
-// used.
+// ahead asks for the lines of n > 0 descriptors, all at once: to be written, as they will be
+// when they are used.
 func (p *Packed) ahead(at, n uint32) {
-	if n == 0 {
-		return
-	}
 	k := min(n, p.size-at)
-	mem.PrefetchWriteRange(p.desc+16*uintptr(at), 16*int(k))
-	if n > k {
-		mem.PrefetchWriteRange(p.desc, 16*int(n-k))
+	d, first, rest := p.desc+16*uintptr(at), 16*int(k), 16*int(n-k)
+	if p.readOnly {
+		mem.PrefetchRange(d, first)
+	} else {
+		mem.PrefetchWriteRange(d, first)
+	}
+	if rest > 0 {
+		if p.readOnly {
+			mem.PrefetchRange(p.desc, rest)
+		} else {
+			mem.PrefetchWriteRange(p.desc, rest)
+		}
 	}
 }
 

@@ -132,8 +132,14 @@ type Config struct {
 
 // New makes the device side of the ring that the features ask for.
 func New(c Config) (Ring, error) {
-	if c.Features&FRingPacked != 0 {
+	packed, batches := c.Features&FRingPacked != 0, batches(&c)
+	switch {
+	case packed && batches:
+		return NewPackedInOrder(c)
+	case packed:
 		return NewPacked(c)
+	case batches:
+		return NewSplitInOrder(c)
 	}
 	return NewSplit(c)
 }

@@ -19,6 +19,8 @@ type Split struct {
 	mask              uint16
 	guess             uint16 // the descriptor that is probably next
 	eventIdx          bool
+	entry             int // bytes of the used ring that each chain but the first of a batch costs
+	strays            int // gathered chains with BadHead
 
 	availIdx  uint16 // the driver's index as read last
 	nextAvail uint16 // entry to take next
@@ -41,7 +43,7 @@ func NewSplit(c Config) (*Split, error) {
 	s := &Split{
 		desc: c.Desc, avail: c.Avail, used: c.Used, event: c.Avail + 4 + 2*uintptr(c.Size),
 		mask: uint16(c.Size - 1), eventIdx: c.Features&FEventIdx != 0,
-		nextAvail: uint16(c.Base), availIdx: uint16(c.Base), source: newSource(&c),
+		nextAvail: uint16(c.Base), availIdx: uint16(c.Base), entry: 8, source: newSource(&c),
 	}
 	s.usedIdx = mem.Load16(s.used + 2)
 	s.Disarm() // until somebody sleeps: a driver that may not notify saves a system call a burst

@@ -48,7 +48,7 @@ func (s *Split) Gather(want int) int {
 func (s *Split) ahead(next uint16, n int) {
 	mem.PrefetchRange(s.avail+4+2*uintptr(next&s.mask), 2*n)
 	mem.PrefetchRange(s.desc+16*uintptr(s.guess), 16*n)
-	mem.PrefetchWriteRange(s.used+4+8*uintptr(s.usedIdx&s.mask), 8*n)
+	mem.PrefetchWriteRange(s.used+4+8*uintptr(s.usedIdx&s.mask), 8+s.entry*(n-1))
 }
 
 // walk reads the chain that begins with descriptor head into c. Common is one
@@ -57,6 +57,7 @@ func (s *Split) walk(c *Chain, head uint16) {
 	c.Head, c.Fault, c.First, c.Written = head, OK, uint32(s.nsegs), 0
 	if uint32(head) >= s.size {
 		c.Fault, c.Count, c.Len = BadHead, 0, 0
+		s.strays++
 		return
 	}
 	d := s.desc + 16*uintptr(head)

@@ -10,8 +10,13 @@ func (s *Split) Use(n int) {
 			s.usedIdx++
 		}
 	}
+	s.publish(n)
+}
+
+// publish shows the driver what of n chains was used, and puts the others back.
+func (s *Split) publish(n int) {
 	s.nextAvail += uint16(n)
-	s.n, s.nsegs = 0, 0
+	s.n, s.nsegs, s.strays = 0, 0, 0
 	if n > 0 {
 		mem.Store16Release(s.used+2, s.usedIdx)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
+	"github.com/gvswitch/gvswitch/internal/virtio"
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/packet"
 )
@@ -197,7 +198,7 @@ func TestDoubleFetch(t *testing.T) {
 // and a port full of bad heads can be deleted.
 func TestBadHead(t *testing.T) {
 	l := newLab(t, nil)
-	a := attach(t, l.paths[0], frontend.Config{})
+	a := attach(t, l.paths[0], frontend.Config{Clear: virtio.FInOrder})
 	b := attach(t, l.paths[1], frontend.Config{})
 	q := a.Queues[0]
 	for i := range 20 {

@@ -37,10 +37,9 @@ func newNIC(t testing.TB, size int, features uint64, rxBuf int, rxCuts []int) *n
 	m := virtiotest.Memory{{Guest: memBase, B: half}, {Guest: memBase + memSize/2, B: make([]byte, memSize/2)}}
 	n := &nic{Net: &virtiotest.Net{HdrLen: virtio.NetHdrLen(features), Mergeable: features&virtio.NetFMrgRxbuf != 0, RxCuts: rxCuts}, b: new(packet.Burst)}
 	at := uint64(memBase)
-	event := features&virtio.FEventIdx != 0
-	tx := virtiotest.NewRing(m, at, size, event)
+	tx := virtiotest.New(m, at, size, features)
 	at += uint64(virtiotest.RingBytes(size))
-	rx := virtiotest.NewRing(m, at, size, event)
+	rx := virtiotest.New(m, at, size, features)
 	at += uint64(virtiotest.RingBytes(size))
 	n.SetRx(rx, at, rxBuf, size)
 	at += uint64(size * virtiotest.SlotBytes(rxBuf))

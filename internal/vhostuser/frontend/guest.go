@@ -14,7 +14,6 @@ import (
 // Feature bits that change how a Guest behaves (virtio 1.2, sections 5.1.3, 6).
 const (
 	mrgRxbuf   = 1 << 15
-	eventIdx   = 1 << 29
 	version1   = 1 << 32
 	ringPacked = 1 << 34
 )
@@ -149,7 +148,6 @@ func (g *Guest) sendRAM() error {
 }
 
 func (g *Guest) makeQueues() error {
-	event := g.Features&eventIdx != 0
 	hdr := 10
 	if g.Features&(version1|mrgRxbuf) != 0 {
 		hdr = 12
@@ -163,7 +161,7 @@ func (g *Guest) makeQueues() error {
 			set  func(*virtiotest.Ring, uint64, int, int)
 			size int
 		}{{q.SetRx, g.Config.BufSize}, {q.SetTx, g.Config.SendSize}} {
-			ring, rest, err := g.ring(at, event)
+			ring, rest, err := g.ring(at)
 			if err != nil {
 				return err
 			}
@@ -187,11 +185,11 @@ func (g *Guest) makeQueues() error {
 }
 
 // ring makes a ring at at, which must not cross regions; buffers behind it may.
-func (g *Guest) ring(at uint64, event bool) (*virtiotest.Ring, uint64, error) {
+func (g *Guest) ring(at uint64) (*virtiotest.Ring, uint64, error) {
 	n := virtiotest.RingBytes(g.Config.QueueSize)
 	for _, r := range g.RAM.Regions {
 		if at >= r.Guest && at+uint64(n) <= r.Guest+r.Size {
-			return virtiotest.NewRing(g.RAM.Mem, at, g.Config.QueueSize, event), at + uint64(n), nil
+			return virtiotest.New(g.RAM.Mem, at, g.Config.QueueSize, g.Features), at + uint64(n), nil
 		}
 	}
 	return nil, 0, errors.New("ring crosses memory regions: choose other sizes")
@@ -239,10 +237,10 @@ func (g *Guest) Base(vring int) (uint32, error) {
 // Start sets up and enables both rings of a pair.
 func (g *Guest) Start(q *Queue) error {
 	rx, tx := q.Vrings()
-	if err := g.StartRing(rx, q.RX, q.kickRX, q.callRX, 0); err != nil {
+	if err := g.StartRing(rx, q.RX, q.kickRX, q.callRX, q.RX.Base(q.RX.Start())); err != nil {
 		return err
 	}
-	return g.StartRing(tx, q.TX, q.kickTX, q.callTX, 0)
+	return g.StartRing(tx, q.TX, q.kickTX, q.callTX, q.TX.Base(q.TX.Start()))
 }
 
 // StartRing sets up and enables one ring that begins at index base.

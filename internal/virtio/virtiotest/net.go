@@ -142,6 +142,9 @@ func addShaped(r *Ring, slot uint64, n int, chain []Elem, s Shape) (uint16, bool
 		return r.Add(chain...)
 	}
 	k := min(s.Direct, len(chain)-1)
+	if r.Packed() {
+		k = 0 // a table is the whole of a chain (virtio 1.2, section 2.8.19)
+	}
 	return r.AddIndirect(slot+uint64((n+15)&^15), chain[k:], chain[:k]...)
 }
 
