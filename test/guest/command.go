@@ -21,7 +21,7 @@ func (c *Config) command(dir string) (*exec.Cmd, error) {
 	if c.Kind == UML {
 		return c.umlCommand(dir, image)
 	}
-	return c.qemuCommand(image)
+	return c.qemuCommand(dir, image)
 }
 
 func (c *Config) umlCommand(dir, image string) (*exec.Cmd, error) {
@@ -38,7 +38,7 @@ func (c *Config) umlCommand(dir, image string) (*exec.Cmd, error) {
 	return exec.Command("linux.uml", append(args, c.params()...)...), nil
 }
 
-func (c *Config) qemuCommand(image string) (*exec.Cmd, error) {
+func (c *Config) qemuCommand(dir, image string) (*exec.Cmd, error) {
 	if err := proc.Need("qemu-system-x86_64", "qemu-system-x86"); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c *Config) qemuCommand(image string) (*exec.Cmd, error) {
 		socket += fmt.Sprintf(",reconnect=%d", int(c.Reconnect.Seconds()))
 	}
 	boot := append([]string{"console=ttyS0", "quiet", "panic=-1", "mitigations=off", "guest.agent=ttyS1"}, c.params()...)
-	return exec.Command("qemu-system-x86_64",
+	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-machine", "q35,memory-backend=m0", "-accel", "tcg", "-cpu", "max",
 		"-smp", fmt.Sprint(c.Queues), "-m", fmt.Sprintf("%dM", c.Memory),
@@ -82,5 +82,12 @@ func (c *Config) qemuCommand(image string) (*exec.Cmd, error) {
 		"-chardev", socket,
 		"-netdev", fmt.Sprintf("vhost-user,id=n0,chardev=c0,queues=%d", c.Queues),
 		"-device", strings.Join(nic, ","),
-	), nil
+	}
+	if c.Migrates {
+		args = append(args, "-qmp", "unix:"+qmpSocket(dir)+",server=on,wait=off")
+	}
+	if c.incoming != "" {
+		args = append(args, "-incoming", c.incoming)
+	}
+	return exec.Command("qemu-system-x86_64", args...), nil
 }

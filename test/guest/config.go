@@ -44,6 +44,8 @@ type Config struct {
 	Reconnect time.Duration // as client, connect again after this time; whole seconds
 	NoMrg     bool          // do not let the guest have mergeable rx buffers
 	Device    string        // more virtio-net-pci properties: "csum=off,..."
+	Migrates  bool          // it can be given to Migrate
+	incoming  string        // where QEMU waits for a guest that migrates
 
 	// BootTime is how long Start waits for the guest; 90 s when 0.
 	BootTime time.Duration
@@ -86,7 +88,7 @@ func (c *Config) completeUML() error {
 	switch {
 	case c.Listen:
 		return errors.New("guest " + c.Name + ": UML cannot listen for the switch")
-	case c.Queues > 1 || c.QueueSize != 0 || c.Reconnect != 0 || c.NoMrg || c.Device != "":
+	case c.Queues > 1 || c.QueueSize != 0 || c.Reconnect != 0 || c.NoMrg || c.Device != "" || c.Migrates:
 		return errors.New("guest " + c.Name + ": UML takes what the switch offers; use QEMU for device settings")
 	case strings.Contains(c.Socket, ":"):
 		return errors.New("guest " + c.Name + ": UML cannot have ':' in a socket path")
