@@ -80,6 +80,9 @@ func (f *flowFiles) Attach(b *reconcile.BridgeEntry, path string) (loaded bool, 
 	if f.files == nil {
 		f.files = map[*datapath.Bridge]*flowFile{}
 	}
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole // or the link would be replaced, not the file
+	}
 	f.files[b.DP] = &flowFile{bridge: b.DP, name: b.Name, path: path}
 	f.mu.Unlock()
 	if absent && len(b.DP.Tables().Flows(nil)) > 0 {
@@ -121,18 +124,37 @@ func (f *flowFiles) holder(path string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, file := range f.files {
-		if filepath.Clean(file.path) == filepath.Clean(path) {
+		if sameFile(file.path, path) {
 			return file.name
 		}
 	}
 	return ""
 }
 
-// load makes a bridge's flows those of a file's text, in one step, after the groups and meters that they need are there. Names are understood.
+// sameFile tells whether two names mean one file, by whatever links, be it there or not.
+func sameFile(a, b string) bool {
+	if same(a, b) {
+		return true
+	}
+	return filepath.Base(a) == filepath.Base(b) && same(filepath.Dir(a), filepath.Dir(b))
+}
+
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// load makes a bridge's flows those of a file's text, in one step, after the groups and meters that they need are there, and before those go
+// that the file does not have. Names are understood.
 func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 	t, names, now := b.DP.Tables(), namesOf(b, true), f.now()
 	var prepare []func() error
-	var rest strings.Builder // the flows, with empty lines for the others, so that errors have the right numbers
+	var rest strings.Builder                               // the flows, with empty lines for the others, so that errors have the right numbers
+	groups, meters := map[uint32]bool{}, map[uint32]bool{} // that the file has
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -145,6 +167,7 @@ func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 			if err != nil {
 				return fmt.Errorf("%s%w", place, err)
 			}
+			groups[mods[0].Def.ID] = true
 			prepare = append(prepare, func() error {
 				_, err := t.ApplyGroup(rules.GroupAddOrModify, &mods[0].Def, 0, now)
 				return withPlace(place, err)
@@ -155,6 +178,7 @@ func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 			if err != nil {
 				return fmt.Errorf("%s%w", place, err)
 			}
+			meters[def.ID] = true
 			prepare = append(prepare, func() error {
 				command := rules.MeterAdd
 				if t.Meter(def.ID) != nil {
@@ -180,8 +204,22 @@ func (f *flowFiles) load(b *reconcile.BridgeEntry, path, text string) error {
 			return err
 		}
 	}
-	_, err = t.Replace(flows, rules.Options{Now: now})
-	return refusedAt(rest.String(), path, err)
+	if _, err = t.Replace(flows, rules.Options{Now: now}); err != nil {
+		return refusedAt(rest.String(), path, err)
+	}
+	for _, g := range t.Groups() {
+		if !groups[g.Def.ID] {
+			_, e := t.ApplyGroup(rules.GroupDelete, &ofp.GroupDef{ID: g.Def.ID}, 0, now)
+			err = errors.Join(err, e)
+		}
+	}
+	for _, m := range t.Meters() {
+		if !meters[m.Def.ID] {
+			_, e := t.ApplyMeter(rules.MeterDelete, &ofp.MeterDef{ID: m.Def.ID}, now)
+			err = errors.Join(err, e)
+		}
+	}
+	return err
 }
 
 func withPlace(place string, err error) error {

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gvswitch/gvswitch/datapath"
+	"github.com/gvswitch/gvswitch/internal/daemon/reconcile"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 	"github.com/gvswitch/gvswitch/pipeline/rules"
 )
@@ -126,4 +129,79 @@ func TestCommandsWaitForFlowFile(t *testing.T) {
 		t.Error("did not wait")
 	}
 	f.wait(b)
+}
+
+// flowFileBridge is a bridge without a daemon.
+func flowFileBridge(t *testing.T, f *flowFiles, name string) *reconcile.BridgeEntry {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	d := datapath.New(datapath.Config{Log: log})
+	t.Cleanup(d.Close)
+	b, err := d.AddBridge(name, datapath.BridgeConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.log, f.now, f.reserve = log, func() int64 { return 0 }, func(int64) func() { return func() {} }
+	t.Cleanup(func() { f.Detach(b) })
+	return &reconcile.BridgeEntry{Name: name, DP: b}
+}
+
+// A file says what groups and meters there are, too.
+func TestFlowFileReplaces(t *testing.T) {
+	var f flowFiles
+	b := flowFileBridge(t, &f, "br0")
+	path := filepath.Join(t.TempDir(), "flows")
+	for _, text := range []string{
+		"meter meter=1 pktps bands=type=drop rate=5\nmeter meter=2 pktps bands=type=drop rate=6\n" +
+			"group group_id=1,type=all,bucket=output:1\ngroup group_id=2,type=all,bucket=output:2\nactions=meter:1,group:2\nin_port=1,actions=group:1\n",
+		"meter meter=2 pktps bands=type=drop rate=7\ngroup group_id=3,type=all,bucket=output:2\nactions=meter:2,group:3\n",
+		"actions=drop\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Attach(b, path); err != nil {
+			t.Fatal(err)
+		}
+		got := string(flowFileText(b.DP.Tables()))
+		if strings.Count(got, "\n") != strings.Count(text, "\n")+1 {
+			t.Errorf("file\n%s\ngives\n%s", text, got)
+		}
+	}
+}
+
+// Two bridges cannot have one file, whatever they call it; and it stays what a link leads to.
+func TestFlowFileLinks(t *testing.T) {
+	var f flowFiles
+	a, b := flowFileBridge(t, &f, "br0"), flowFileBridge(t, &f, "br1")
+	dir := t.TempDir()
+	path, link, dirLink := filepath.Join(dir, "flows"), filepath.Join(dir, "link"), filepath.Join(dir, "dir")
+	if err := errors.Join(os.Symlink("flows", link), os.Symlink(".", dirLink)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Attach(a, path); err != nil {
+		t.Fatal(err)
+	}
+	// The file is not there yet.
+	if _, err := f.Attach(b, filepath.Join(dirLink, "flows")); err == nil || !strings.Contains(err.Error(), "it is the file of bridge br0") {
+		t.Errorf("before the file is written: %v", err)
+	}
+	f.Detach(a.DP)
+	if err := os.WriteFile(path, []byte("actions=drop\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Attach(a, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Attach(b, path); err == nil || !strings.Contains(err.Error(), "it is the file of bridge br0") {
+		t.Errorf("by a link: %v", err)
+	}
+	f.Changed(a.DP)
+	f.Detach(a.DP)
+	if to, err := os.Readlink(link); err != nil || to != "flows" {
+		t.Errorf("the link: %q, %v", to, err)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "#") {
+		t.Errorf("the file: %q, %v", text, err)
+	}
 }
