@@ -57,6 +57,14 @@ func (t *Tables) run(ops []op, small bool, o Options, rest *op) (ch Changed, err
 	return ch, nil
 }
 
+// deleteUsers deletes the flows that use a group and a meter; GroupAny and 0: any or none.
+func (t *Tables) deleteUsers(group, meter uint32, now int64) (Changed, error) {
+	return t.run([]op{{
+		cmd: ofp.Delete, outPort: ofp.PortNone, outGroup: group, meter: meter,
+		rule: newRule(&ofp.Flow{Table: ofp.TableAll}, t.maskOf(&flow.Key{}), 0),
+	}}, false, Options{Now: now}, nil)
+}
+
 // small does a small change under one lock.
 func (t *Tables) small(ops []op, o Options) (Changed, *Error) {
 	t.lockSmall()

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
@@ -224,10 +223,7 @@ func (t *Tables) deleteGroup(id uint32, now int64) (Changed, error) {
 	if id != GroupAll && t.Group(id) == nil {
 		return Changed{Version: t.Version()}, nil
 	}
-	ch, err := t.run([]op{{
-		cmd: ofp.Delete, outPort: ofp.PortNone, outGroup: id,
-		rule: newRule(&ofp.Flow{Table: ofp.TableAll}, t.maskOf(&flow.Key{}), 0),
-	}}, false, Options{Now: now}, nil)
+	ch, err := t.deleteUsers(id, 0, now)
 	if err != nil {
 		return ch, err
 	}

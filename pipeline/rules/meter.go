@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"github.com/gvswitch/gvswitch/flow"
 	"github.com/gvswitch/gvswitch/pipeline/ofp"
 )
 
@@ -205,10 +204,7 @@ func (t *Tables) deleteMeter(id uint32, now int64) (Changed, error) {
 	if id != MeterAll && t.Meter(id) == nil {
 		return Changed{Version: t.Version()}, nil
 	}
-	ch, err := t.run([]op{{
-		cmd: ofp.Delete, outPort: ofp.PortNone, outGroup: ofp.GroupAny, meter: id,
-		rule: newRule(&ofp.Flow{Table: ofp.TableAll}, t.maskOf(&flow.Key{}), 0),
-	}}, false, Options{Now: now}, nil)
+	ch, err := t.deleteUsers(ofp.GroupAny, id, now)
 	if err != nil {
 		return ch, err
 	}
