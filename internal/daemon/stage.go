@@ -14,8 +14,13 @@ const maxStaged = 1 << 30
 // the connection.
 type stage struct {
 	mu    sync.Mutex
-	texts map[context.Context]*strings.Builder
+	texts map[context.Context]*staged
 	total int
+}
+
+type staged struct {
+	strings.Builder
+	keep func() bool // nothing is done any more when the connection ends
 }
 
 // add appends a piece. ctx is the connection's.
@@ -28,11 +33,10 @@ func (s *stage) add(ctx context.Context, piece string) error {
 	b := s.texts[ctx]
 	if b == nil {
 		if s.texts == nil {
-			s.texts = map[context.Context]*strings.Builder{}
+			s.texts = map[context.Context]*staged{}
 		}
-		b = &strings.Builder{}
+		b = &staged{keep: context.AfterFunc(ctx, func() { s.take(ctx) })}
 		s.texts[ctx] = b
-		context.AfterFunc(ctx, func() { s.take(ctx) })
 	}
 	s.total += len(piece)
 	b.WriteString(piece)
@@ -47,6 +51,7 @@ func (s *stage) take(ctx context.Context) string {
 	if b == nil {
 		return ""
 	}
+	b.keep()
 	delete(s.texts, ctx)
 	s.total -= b.Len()
 	return b.String()

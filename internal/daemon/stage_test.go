@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -44,4 +45,30 @@ func TestStageBound(t *testing.T) {
 	if err := s.add(t.Context(), "now"); err != nil {
 		t.Error(err)
 	}
+}
+
+// However often a connection has its text taken, nothing is left of it.
+func TestStageLeavesNothing(t *testing.T) {
+	var s stage
+	ctx := &counted{Context: t.Context()}
+	for range 10 {
+		if err := s.add(ctx, "x"); err != nil || s.take(ctx) != "x" {
+			t.Fatal(err)
+		}
+	}
+	if n := ctx.waiting.Load(); n != 0 {
+		t.Errorf("%d wait for the end of the connection", n)
+	}
+}
+
+// counted counts what waits for its end.
+type counted struct {
+	context.Context
+	waiting atomic.Int32
+}
+
+// AfterFunc is what context.AfterFunc uses.
+func (c *counted) AfterFunc(func()) func() bool {
+	c.waiting.Add(1)
+	return func() bool { c.waiting.Add(-1); return true }
 }
