@@ -81,6 +81,13 @@ type Adjuster interface {
 	Adjust(o Options) error
 }
 
+// Announcer is a device whose guest can be made known to the network anew, for instance
+// when the network around the switch has changed.
+type Announcer interface {
+	// Announce asks for it; it does not wait until it has happened.
+	Announce() error
+}
+
 // Forgetter is a device that keeps something in Options.StateDir.
 type Forgetter interface {
 	// Forget tells, before Close, that the port was deleted and not only taken down: nothing

@@ -22,6 +22,7 @@ var runtimeCommands = []runtimeCommand{
 	{"bond/hash", "MAC [VLAN] [BASIS]", "print the hash by which a bond chooses the member"},
 	{"lacp/show", "[PORT]", "print the state of LACP"},
 	{"lacp/show-stats", "[PORT]", "print counters of LACP"},
+	{"vhost-user/announce", "PORT", "ask a guest to announce itself to the network, or announce it"},
 	{"dpif-netdev/pmd-stats-show", "[-pmd CORE]", "print counters of the poll threads"},
 	{"dpif-netdev/pmd-stats-clear", "[-pmd CORE]", "set the counters of the poll threads to zero"},
 	{"dpif-netdev/pmd-rxq-show", "[-pmd CORE]", "print which poll thread serves which receive queue"},

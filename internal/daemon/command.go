@@ -37,7 +37,7 @@ func (c *commands) register(s *control.Server) {
 	c.registerExplain(s)
 	for _, group := range [][]entry{
 		c.fdbCommands(), c.pmdCommands(), c.dpctlCommands(), c.portCommands(), c.vlogCommands(), c.healthCommands(), c.dummyCommands(),
-		c.ofctlCommands(), c.megaflowCommands(), c.traceCommands(), c.bondCommands(),
+		c.ofctlCommands(), c.megaflowCommands(), c.traceCommands(), c.bondCommands(), c.vhostCommands(),
 		{{"exit", "[--cleanup]", 0, 1, c.runExit}},
 	} {
 		for _, e := range group {

@@ -58,11 +58,22 @@ func (s *Session) RefitReceive() {
 // driver has set: all pairs are taken to be in use.
 func (s *Session) beginControl() {
 	switch v := &s.Vrings[s.control()]; {
-	case v.Base == resetBase(s.Features):
+	case v.Base == 0 || v.Base == resetBase(s.Features): // (User Mode Linux says 0 of packed rings, too)
 		s.resetControl()
 	case !s.ControlRan:
 		s.Pairs = s.offer.QueuePairs
 	}
+}
+
+// anotherDriver is told of features that are acknowledged once more. If nothing runs, a driver sets the
+// device up that has seen another one go.
+func (s *Session) anotherDriver() {
+	for i := range s.Vrings {
+		if s.Vrings[i].run != Stopped {
+			return
+		}
+	}
+	s.resetControl()
 }
 
 // resetControl begins with one pair in use (virtio 1.2, section 5.1.6.5.5).

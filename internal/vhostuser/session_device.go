@@ -23,6 +23,7 @@ func (s *Session) setFeatures(m *Message) error {
 		return refusef("%v %#x: bits %#x were not offered (%#x)", m.Request, f, extra, s.offer.Features)
 	}
 	if s.FeaturesSet && f == s.Features {
+		s.anotherDriver()
 		return nil
 	}
 	for i := range s.Vrings {

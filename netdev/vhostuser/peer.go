@@ -192,9 +192,7 @@ func (p *peer) reconfigure(rings, config bool) {
 	if rings {
 		p.session.Restart()
 	}
-	if config && p.channel >= 0 && p.session.Protocol&vhostuser.ProtoConfig != 0 {
-		// A front end that does not listen is not waited for.
-		m := vhostuser.Message{Request: vhostuser.ConfigChange, Flags: vhostuser.Version}
-		_ = unix.Sendto(p.channel, m.AppendTo(nil), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, nil)
+	if config {
+		p.configChanged()
 	}
 }
