@@ -25,9 +25,10 @@ func TestMixed(t *testing.T) {
 		{"read again", []virtiotest.Elem{read(3), write(1), read(1)}, 0, virtio.BadChain},
 		{"outside", []virtiotest.Elem{{Addr: beyond, Len: 3}, write(1)}, 0, virtio.BadAddress},
 	} {
-		for _, indirect := range []bool{false, true} {
-			g := newRig(t, 8, virtio.FIndirectDesc, false)
-			g.dev = mixed(t, g)
+		for i := range 2 * len(kinds) {
+			indirect, features := i%2 == 1, virtio.FIndirectDesc|kinds[i/2]
+			g := newRig(t, 8, features, false)
+			g.dev = mixed(t, g, features)
 			for range 3 { // a later chain shows nothing of an earlier one
 				if indirect {
 					g.ring.AddIndirect(tables, c.chain)
@@ -40,8 +41,8 @@ func TestMixed(t *testing.T) {
 				}
 				got := &g.dev.Chains[0]
 				if got.Fault != c.fault || got.Fault == virtio.OK && (got.Reads != c.reads || int(got.Count) != len(c.chain)) {
-					t.Errorf("%s, indirect %v: fault %d, %d of %d segments to read, want fault %d, %d of %d",
-						c.name, indirect, got.Fault, got.Reads, got.Count, c.fault, c.reads, len(c.chain))
+					t.Errorf("%s, features %#x, indirect %v: fault %d, %d of %d segments to read, want fault %d, %d of %d",
+						c.name, features, indirect, got.Fault, got.Reads, got.Count, c.fault, c.reads, len(c.chain))
 				}
 				got.Written = 1
 				g.dev.Use(1)
@@ -54,13 +55,9 @@ func TestMixed(t *testing.T) {
 }
 
 // mixed makes another device of the rig's ring.
-func mixed(t testing.TB, g *rig) *virtio.Split {
+func mixed(t testing.TB, g *rig, features uint64) tested {
 	t.Helper()
-	c := config(t, g.m, g.ring, virtio.FIndirectDesc, false, 0)
+	c := config(t, g.m, g.ring, features, false, g.ring.Start())
 	c.Mixed = true
-	dev, err := virtio.NewSplit(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dev
+	return newDevice(t, c)
 }

@@ -83,6 +83,19 @@ func (r *Ring) RawPacked(i int, addr uint64, n uint32, id, flags uint16) {
 	mem.Store32Release(a+12, uint32(id)|uint32(flags)<<16)
 }
 
+// Advance goes on behind n descriptors of a packed ring that were made available raw.
+func (r *Ring) Advance(n int) { r.packed.avail.step(n, r.Size) }
+
+// TakeRaw takes the next used entry, of a chain that was laid out raw and takes that many
+// descriptors of a packed ring.
+func (r *Ring) TakeRaw(slots int) (id uint16, n uint32, ok bool) {
+	head, n, ok := r.entry()
+	if ok {
+		r.skip(make([]uint16, slots))
+	}
+	return uint16(head), n, ok
+}
+
 // Position is where the next chain of a packed ring goes: index and wrap counter.
 func (r *Ring) Position() (at int, wrap bool) { return r.packed.avail.at, r.packed.avail.wrap }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/internal/virtio"
+	"github.com/gvswitch/gvswitch/internal/virtio/virtiotest"
 )
 
 // checkGathered holds what the device says against the rules, whatever the guest
@@ -20,7 +21,7 @@ func checkGathered(t *testing.T, g *rig, n int) {
 			}
 			continue
 		}
-		if c.Count == 0 || int(c.Count) > 4*g.ring.Size || int(c.Head) >= g.ring.Size {
+		if c.Count == 0 || int(c.Count) > 4*g.ring.Size || !g.ring.Packed() && int(c.Head) >= g.ring.Size {
 			t.Fatalf("chain of %d segments, head %d", c.Count, c.Head)
 		}
 		sum := uint32(0)
@@ -52,11 +53,21 @@ func run(t *testing.T, g *rig, ring []byte) {
 	}
 }
 
-func FuzzSplit(f *testing.F) {
-	f.Add([]byte{0, 0x10, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0}, false)
-	f.Add(make([]byte, 256), true)
-	f.Fuzz(func(t *testing.T, ring []byte, write bool) {
-		run(t, newRig(t, 8, virtio.FIndirectDesc|virtio.FEventIdx, write), ring)
+func FuzzSplit(f *testing.F) { fuzz(f, virtio.FIndirectDesc|virtio.FEventIdx) }
+
+func FuzzPacked(f *testing.F) { fuzz(f, virtio.FIndirectDesc|virtio.FEventIdx|virtio.FRingPacked) }
+
+func fuzz(f *testing.F, features uint64) {
+	f.Add([]byte{0, 0x10, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0}, false, false)
+	f.Add([]byte{0, 0x10, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 5, 0, 0x81, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 5, 0, 0x80, 0}, false, true)
+	f.Add(make([]byte, 256), true, true)
+	f.Fuzz(func(t *testing.T, ring []byte, write, inOrder bool) {
+		if inOrder {
+			features |= virtio.FInOrder
+		} else {
+			features &^= virtio.FInOrder
+		}
+		run(t, newRig(t, 8, features, write), ring)
 	})
 }
 
@@ -67,16 +78,23 @@ func TestRandomRings(t *testing.T) {
 	addrs := []uint64{low, high - 8, high, beyond - 8, beyond, 0, ^uint64(0) - 8, tables}
 	lens := []uint32{0, 1, 12, 16, 32, 60, 128, 1 << 16, ^uint32(0)}
 	pick := func(n int) int { return rng.IntN(n) }
-	for range 20000 {
-		g := newRig(t, 8, virtio.FIndirectDesc, pick(2) == 1)
+	for i := range 40000 {
+		g := newRig(t, 8, virtio.FIndirectDesc|kinds[i%len(kinds)], pick(2) == 1)
 		for i := range 8 {
-			g.ring.RawDesc(i, addrs[pick(len(addrs))]+uint64(pick(3)), lens[pick(len(lens))], uint16(pick(8)), uint16(pick(10)))
+			addr, n := addrs[pick(len(addrs))]+uint64(pick(3)), lens[pick(len(lens))]
+			if g.ring.Packed() {
+				g.ring.RawPacked(i, addr, n, uint16(pick(10)), uint16(pick(8))|virtiotest.AvailFlags(pick(8) > 0))
+				continue
+			}
+			g.ring.RawDesc(i, addr, n, uint16(pick(8)), uint16(pick(10)))
 			g.ring.RawAvail(i, uint16(pick(9)))
 		}
 		for i := range 8 {
 			copy(g.m.At(tables+uint64(16*i), 16), g.m.At(low+uint64(16*pick(8)), 16))
 		}
-		g.ring.RawAvailIdx(uint16(pick(12)))
+		if !g.ring.Packed() {
+			g.ring.RawAvailIdx(uint16(pick(12)))
+		}
 		run(t, g, nil)
 	}
 }
