@@ -186,8 +186,8 @@ func (l *lab) pass(t *testing.T, from, queue, count, longest int) {
 			burst = append(burst, frame(next))
 			next++
 		}
-		if sent-got+len(burst) <= l.window && len(burst) > 0 { // what the back end cannot take, it drops
-			n := l.send(from, queue, burst)
+		if k := min(len(burst), l.window-(sent-got)); k > 0 { // what the back end cannot take, it drops
+			n := l.send(from, queue, burst[:k])
 			burst, sent = burst[n:], sent+n
 		}
 		for _, f := range l.receive(1-from, queue) {

@@ -9,8 +9,10 @@ import (
 )
 
 // guestBase is where the card's memory begins for the back end, both as "guest physical" address
-// and as address in this process, which is nobody's business.
-const guestBase = 1 << 32
+// and as address in this process, which is nobody's business. It is another one each time:
+// DPDK's device side takes memory for the one that it has if only its addresses and size
+// are the same, whatever descriptor comes with it.
+func guestBase(generation int) uint64 { return uint64(1+generation%1024) << 32 }
 
 const hugePage = 2 << 20
 
@@ -19,6 +21,7 @@ const hugePage = 2 << 20
 type memory struct {
 	fd    int
 	bytes []byte
+	guest uint64 // see guestBase
 }
 
 // newMemory makes memory of at least n bytes, of huge pages if there are any.

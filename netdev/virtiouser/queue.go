@@ -85,7 +85,7 @@ func (p *plan) config(m *memory, r *ringPlan, at int) driver.Config {
 	c := driver.Config{
 		Size: p.size, Features: p.features,
 		Desc: m.host(at + r.desc), Avail: m.host(at + r.avail), Used: m.host(at + r.used),
-		Buffers: m.host(at + r.buffers), Guest: guestBase + uint64(at+r.buffers), Stride: uint32(r.stride),
+		Buffers: m.host(at + r.buffers), Guest: m.guest + uint64(at+r.buffers), Stride: uint32(r.stride),
 		Offset: uint32(headSpace - p.header), Len: uint32(p.header + r.room),
 		Table: uint32(r.table), Header: uint32(p.header),
 	}

@@ -44,6 +44,7 @@ type session struct {
 	offered  uint64
 	features uint64
 	status   uint8
+	starts   int // how often the card was made
 	plan     plan
 	memory   *memory
 	pairs    []*pair
@@ -190,6 +191,8 @@ func (s *session) build(set *settings, queues int, v *view) (err error) {
 	if s.memory, err = newMemory(queues * p.end); err != nil {
 		return err
 	}
+	s.memory.guest = guestBase(s.starts)
+	s.starts++
 	s.d.memory.Store(s.memory.span())
 	v.paths = Select(s.features, set.offloads, set.layout)
 	v.size = p.size
@@ -203,7 +206,7 @@ func (s *session) build(set *settings, queues int, v *view) (err error) {
 			s.fds = append(s.fds, *fd)
 		}
 	}
-	region := vhostuser.Region{Guest: guestBase, Size: uint64(len(s.memory.bytes)), User: guestBase}
+	region := vhostuser.Region{Guest: s.memory.guest, Size: uint64(len(s.memory.bytes)), User: s.memory.guest}
 	return s.conn.set(vhostuser.SetMemTable, vhostuser.AppendMemTable(nil, []vhostuser.Region{region}), s.memory.fd)
 }
 
@@ -229,7 +232,7 @@ func (s *session) startRings() error {
 }
 
 func (s *session) startRing(vring int, c *driver.Config, kick, call int) error {
-	user := func(host uintptr) uint64 { return guestBase + uint64(host-s.memory.host(0)) }
+	user := func(host uintptr) uint64 { return s.memory.guest + uint64(host-s.memory.host(0)) }
 	addr := vhostuser.VringAddr{Index: uint32(vring), Desc: user(c.Desc), Avail: user(c.Avail), Used: user(c.Used)}
 	index := vhostuser.AppendU64(nil, uint64(vring))
 	steps := []func() error{
