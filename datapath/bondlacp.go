@@ -30,10 +30,29 @@ func slowTaken() *xlate.Result {
 	r := &xlate.Result{Actions: []odp.Action{{Op: odp.Drop, Reason: packet.LACP}}, Why: packet.LACP}
 	r.Mask[flow.WordPort] = portBits
 	r.Mask[flow.WordSrc] = typeBits
+	r.Mask[flow.WordDst] = dstBits
+	r.Mask[flow.WordVLAN] = flow.TagPresent
 	return r
 }
 
-// takeSlow gives packet i, which came in by a member of a bond with LACP, to control code.
+// dstBits is the destination in its word, slowAddress the value that slow protocols have there.
+const (
+	dstBits     = 0xffffffffffff << 16
+	slowAddress = 0x0180c2000002 << 16
+)
+
+// slow tells whether a packet may be one of LACP (IEEE 802.1AX-2020 6.2.3: no tag, and the address of slow
+// protocols, or the port's own). takeSlow looks at the rest.
+func (v *portView) slow(k *flow.Key) bool {
+	if k.EthType() != lacp.EtherType || k[flow.WordVLAN]&flow.TagPresent != 0 {
+		return false
+	}
+	dst := k[flow.WordDst] & dstBits
+	return dst == slowAddress || dst == v.ownMAC
+}
+
+// takeSlow gives packet i, which came in by a member of a bond with LACP, to control code if it is one of LACP's
+// or a marker. The tables decide about other slow protocols.
 func (t *thread) takeSlow(i int, in *inCounters) {
 	p := &t.burst.Pkts[i]
 	pr := &t.pr[p.InPort]
@@ -41,6 +60,10 @@ func (t *thread) takeSlow(i int, in *inCounters) {
 		pr.slowAt, pr.slow = w, 0
 	}
 	n := min(int(p.Len), lacp.FrameLen)
+	if p.Pull(n) && n > packet.MinFrame && !lacp.Takes(p.Head()[:n]) {
+		t.pass(i, in)
+		return
+	}
 	if pr.slow >= slowMax || !p.Pull(n) {
 		t.drop(in, packet.LACPRate, p)
 		return
@@ -56,6 +79,25 @@ func (t *thread) takeSlow(i int, in *inCounters) {
 	}
 }
 
+// pass asks the tables about packet i, for which no megaflow is kept.
+func (t *thread) pass(i int, in *inCounters) {
+	f := t.fl
+	p := &t.burst.Pkts[i]
+	v := t.w.ports[p.InPort]
+	if !t.mayMiss(v) {
+		f.stats.refused.Add(1)
+		t.drop(in, packet.MissRate, p)
+		return
+	}
+	f.stats.translations.Add(1)
+	flow.ExtractBase(p, &f.one[0])
+	prog := f.progs.intern(t.ask(&f.one[0], v, p.Len, true))
+	q := f.progs.all[prog]
+	q.count(1, uint64(p.Len), t.ms)
+	t.obey(i, q, in)
+	f.progs.release(prog)
+}
+
 // receiveSlow takes a frame from a poll thread. d.mu is held.
 func (d *Datapath) receiveSlow(f *slowFrame) {
 	p := d.port(f.port)
@@ -65,6 +107,12 @@ func (d *Datapath) receiveSlow(f *slowFrame) {
 	for _, m := range p.bond.members {
 		if m.p != p || m.lacp == nil {
 			continue
+		}
+		if answer := lacp.AnswerMarker(f.b[:f.n], m.address()); answer != nil {
+			if d.peerOf(p) == nil {
+				p.emit(answer)
+			}
+			return
 		}
 		pdu, err := lacp.ParseFrame(f.b[:f.n])
 		if err != nil {
@@ -90,6 +138,11 @@ func (o *Bond) sendPDU(lp *lacp.Port, pdu *lacp.PDU) {
 			m.p.emit(pdu.AppendFrame(make([]byte, 0, lacp.FrameLen), m.address()))
 		}
 	}
+}
+
+// word is an address as a key has a destination.
+func word(a [6]byte) uint64 {
+	return uint64(a[0])<<56 | uint64(a[1])<<48 | uint64(a[2])<<40 | uint64(a[3])<<32 | uint64(a[4])<<24 | uint64(a[5])<<16
 }
 
 // address is where a member's frames come from.

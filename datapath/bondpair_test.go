@@ -3,6 +3,7 @@ package datapath
 import (
 	"fmt"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -210,6 +211,15 @@ func TestLACPFrames(t *testing.T) {
 	if x.host.count() != 0 || x.ports[0].Stats().RxDrops[packet.LACP] != 3 {
 		t.Errorf("%d forwarded, drops %v", x.host.count(), x.ports[0].Stats().RxDrops)
 	}
+
+	// A marker is answered.
+	marker[16], marker[17], marker[30] = 1, 16, 0xaa
+	x.devs[0].send(marker)
+	eventually(t, "an answer", func() bool {
+		return slices.ContainsFunc(x.devs[0].sent(), func(f []byte) bool {
+			return len(f) == lacp.FrameLen && f[14] == 2 && f[16] == 2 && f[30] == 0xaa && [6]byte(f) == lacp.Address
+		})
+	})
 	for range 100 {
 		x.devs[1].send(pdu, pdu, pdu, pdu, pdu)
 	}
@@ -223,6 +233,40 @@ func TestLACPFrames(t *testing.T) {
 	settle(t, x.host)
 	if x.d.ports[0].Stats().RxDrops[packet.ReservedMAC] != 1 {
 		t.Error("taken where there is no LACP")
+	}
+}
+
+// What has LACP's EtherType but is not LACP's is for the tables.
+func TestNotLACP(t *testing.T) {
+	x := newBonded(t, 2, BondConfig{LACP: LACPPassive, SystemID: net.HardwareAddr{2, 0, 0, 0, 9, 9}, FallbackAB: true})
+	pdu := (&lacp.PDU{Actor: lacp.Info{System: [6]byte{2, 1}, Port: 1, State: lacp.Activity}}).AppendFrame(nil, [6]byte{2, 1})
+	changed := func(f func(b []byte) []byte) []byte { return f(append([]byte(nil), pdu...)) }
+	own := x.o.members[0].address()
+	delFlows(t, x.b, "")
+	addFlows(t, x.b, "dl_type=0x8809,actions=output:"+fmt.Sprint(x.d.ports[0].cfg.OFPort))
+	for _, c := range []struct {
+		name  string
+		frame []byte
+		taken bool
+	}{
+		{"LACPDU", pdu, true},
+		{"to the port itself", changed(func(b []byte) []byte { copy(b, own[:]); return b }), true},
+		{"to another", changed(func(b []byte) []byte { copy(b, []byte{2, 0, 0, 0, 0, 77}); return b }), false},
+		{"to another reserved address", changed(func(b []byte) []byte { b[5] = 3; return b }), false},
+		{"OAM", changed(func(b []byte) []byte { b[14] = 3; return b }), false},
+		{"tagged", changed(func(b []byte) []byte { return append(append(b[:12:12], 0x81, 0, 0, 5), b[12:]...) }), false},
+		{"LACPDU again", pdu, true},
+	} {
+		before, drops := x.host.count(), x.ports[0].Stats().RxDrops[packet.LACP]
+		x.devs[0].send(c.frame)
+		settle(t, x.devs...)
+		x.d.Synchronize()
+		if forwarded := x.host.count() > before; forwarded == c.taken {
+			t.Errorf("%s: forwarded: %v", c.name, forwarded)
+		}
+		if taken := x.ports[0].Stats().RxDrops[packet.LACP] > drops; taken != c.taken {
+			t.Errorf("%s: taken: %v", c.name, taken)
+		}
 	}
 }
 

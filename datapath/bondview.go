@@ -55,6 +55,9 @@ func (d *Datapath) viewBonds(ports []*portView) {
 				v.br.slb = v.br.slb || b.taking == takeSLB
 			}
 			v.bond, v.lid, v.lacp = b, leader.id, m.lacp != nil
+			if v.lacp {
+				v.ownMAC = word(m.address())
+			}
 			v.enabled, v.active = m.enabled, m.enabled && o.active == m
 			if m.enabled && v.ready && !v.of.NoFwd {
 				if o.active == m {

@@ -152,11 +152,18 @@ func (t *thread) pushFlow(ref megaflow.Ref, r *rec) bool {
 // real one.
 func (t *thread) translate(k *flow.Key, v *portView, size uint32, effects bool) *xlate.Result {
 	f := t.fl
-	f.notes.reset()
-	if v.lacp && k.EthType() == lacp.EtherType {
+	if v.lacp && v.slow(k) {
+		f.notes.reset()
 		f.mask = f.slow.Mask
 		return f.slow
 	}
+	return t.ask(k, v, size, effects)
+}
+
+// ask is translate for what is not for LACP.
+func (t *thread) ask(k *flow.Key, v *portView, size uint32, effects bool) *xlate.Result {
+	f := t.fl
+	f.notes.reset()
 	f.in.Bridge = t.w.bridges[v.br.id]
 	f.in.Key = *k
 	f.in.Key.SetInPort(uint32(v.ofPort))
@@ -164,6 +171,10 @@ func (t *thread) translate(k *flow.Key, v *portView, size uint32, effects bool) 
 	r := f.x.Run(&f.in)
 	if v.lacp {
 		r.Mask[flow.WordSrc] |= typeBits
+		if k.EthType() == lacp.EtherType {
+			r.Mask[flow.WordDst] |= dstBits
+			r.Mask[flow.WordVLAN] |= flow.TagPresent
+		}
 	}
 	f.mask = r.Mask
 	f.mask[flow.WordPort] |= portBits

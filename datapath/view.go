@@ -56,6 +56,7 @@ type portView struct {
 	bond    *bondView // nil: none
 	lid     uint16    // the id that addresses are learned at: of its bond's first member, or its own
 	lacp    bool      // LACPDUs are for the switch
+	ownMAC  uint64    // with lacp: of the port, as keys have a destination
 	enabled bool      // of its bond
 	active  bool      // of its bond
 }
