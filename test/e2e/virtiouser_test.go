@@ -105,7 +105,7 @@ func (l *driverLab) exchange(t *testing.T) {
 		addr string
 	}{{a, b.ip}, {b, a.ip}, {a, b.ip6}} {
 		for _, size := range []int{0, 18, 100, 700, 1452} {
-			out, err := to.from.host.Run(context.Background(), fmt.Sprintf("ping -c 40 -i 0.002 -w 20 -s %d -p a5 %s", size, to.addr))
+			out, err := to.from.host.Run(context.Background(), fmt.Sprintf("ping -c 40 -i 0.002 -W 10 -s %d -p a5 %s", size, to.addr))
 			if err != nil || !strings.Contains(out, " 0% packet loss") || strings.Contains(out, "wrong data") {
 				t.Errorf("%s to %s, %d bytes: %v\n%s", to.from.name, to.addr, size, err, out)
 			}
