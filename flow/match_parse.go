@@ -14,6 +14,7 @@ const wordClaims = Words - 1
 // error names the field, its value and what is wrong.
 func (m *Match) Parse(text string, n PortNames) error {
 	*m = Match{}
+	whole := text
 	for {
 		name, value, has, rest := nextItem(text)
 		if name == "" && !has {
@@ -24,7 +25,7 @@ func (m *Match) Parse(text string, n PortNames) error {
 		}
 		text = rest
 	}
-	return m.Check()
+	return m.Check(whole)
 }
 
 // nextItem cuts the first item off a list of name, name=value, name:value and name(value).
@@ -145,8 +146,8 @@ func (f *Field) claim(name string) need {
 }
 
 // Check tells whether each field in m has its prerequisites, after all of it has been added. An error names
-// the field and what it lacks.
-func (m *Match) Check() error {
+// the field and what it lacks; text is what m was read from, which calls the field by the name that was typed.
+func (m *Match) Check(text string) error {
 	claims := m.Mask[wordClaims]
 	m.Mask[wordClaims] = 0
 	for n := needNothing + 1; n < needs; n++ {
@@ -158,12 +159,12 @@ func (m *Match) Check() error {
 				continue
 			}
 			if n == f.need || n == f.claim(f.Name) || n == f.claim(shortNames[f.Name]) {
-				return m.lacks(f, n)
+				return m.lacks(f, n, text)
 			}
 		}
 	}
 	m.narrowICMP()
-	return m.checkBits()
+	return m.checkBits(text)
 }
 
 // narrowICMP makes what tp_src and tp_dst ask, 16 bits, what icmp_type and icmp_code do: the bits before
@@ -177,7 +178,7 @@ func (m *Match) narrowICMP() {
 }
 
 // checkBits tells whether every bit of m is one of a field that has its prerequisites.
-func (m *Match) checkBits() error {
+func (m *Match) checkBits(text string) error {
 	var have Key
 	var missing [needs]bool
 	for n := range needs {
@@ -194,7 +195,7 @@ func (m *Match) checkBits() error {
 		}
 		for _, s := range f.slots[:f.n] {
 			if m.Mask[s.word]&(s.mask<<s.shift)&^have[s.word] != 0 {
-				return m.lacks(f, f.need)
+				return m.lacks(f, f.need, text)
 			}
 		}
 	}
@@ -202,7 +203,18 @@ func (m *Match) checkBits() error {
 }
 
 // lacks is the error for f, which lacks n.
-func (m *Match) lacks(f *Field, n need) error {
+func (m *Match) lacks(f *Field, n need, text string) error {
+	for rest := text; ; {
+		var name, value string
+		var has bool
+		if name, value, has, rest = nextItem(rest); name == "" && !has {
+			break
+		}
+		plain, _, _ := strings.Cut(name, "[")
+		if g := FieldByName(plain); g != nil && (g == f || g.claim(plain) == n) {
+			return fmt.Errorf("%s=%s: needs %s", name, value, needNames[n])
+		}
+	}
 	v, mask := m.Get(f)
 	return fmt.Errorf("%s=%s: needs %s", f.shown(), f.append(nil, v, mask, nil, true), needNames[n])
 }

@@ -87,6 +87,7 @@ func parseFlow(m *FlowMod, text string, n Names, cmd Command) error {
 			return fmt.Errorf("flow %q: there are no actions (\"actions=...\")", strings.TrimSpace(text))
 		}
 	}
+	whole := text
 	for {
 		key, value, rest, ok := nextPair(text)
 		if !ok {
@@ -105,7 +106,7 @@ func parseFlow(m *FlowMod, text string, n Names, cmd Command) error {
 			return err
 		}
 	}
-	if err := f.Match.Check(); err != nil {
+	if err := f.Match.Check(whole); err != nil {
 		return err
 	}
 	if filter {
