@@ -24,7 +24,7 @@ type CaptureConfig struct {
 	// Snaplen is how many bytes of each packet are kept; 0: DefaultSnaplen.
 	Snaplen int
 	// Buffer is how many bytes may wait to be read, for each poll thread, rounded up to a power of 2; 0:
-	// DefaultCaptureBuffer.
+	// DefaultCaptureBuffer. Of frames longer than half of it, so much is captured.
 	Buffer int
 }
 
@@ -221,7 +221,7 @@ func (c *Capture) tapOf(t *thread) (*tap, error) {
 		return nil, fmt.Errorf("buffer of %d bytes: %w", c.cfg.Buffer, err)
 	}
 	p := &tap{
-		thread: t, ring: ring, port: c.cfg.Port, snap: uint32(c.cfg.Snaplen),
+		thread: t, ring: ring, port: c.cfg.Port, snap: uint32(min(c.cfg.Snaplen, ring.most())),
 		in: c.cfg.Received, out: c.cfg.Sent, drops: c.cfg.Dropped,
 	}
 	p.filter, err = newSelector(c.cfg.Filter)

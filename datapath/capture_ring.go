@@ -58,7 +58,11 @@ func (r *captureRing) free() {
 	}
 }
 
-// put adds up to snap bytes of p. publish shows it to the reader. Reading a lent tail may fault: then nothing has happened.
+// most is how many bytes of a frame the ring takes: a record of half the ring fits wherever the empty ring
+// begins, with the filler that may have to stand before it.
+func (r *captureRing) most() int { return int(r.size)/2 - recordHead }
+
+// put adds up to snap bytes of p, most at most. publish shows it to the reader. Reading a lent tail may fault: then nothing has happened.
 func (r *captureRing) put(p *packet.Packet, snap uint32, cycles uint64, port uint16, dir Direction, why packet.DropReason) {
 	n := min(p.Len, snap)
 	need := uint64(recordHead+n+7) &^ 7
