@@ -26,10 +26,16 @@ const versions = "OpenFlow10,OpenFlow11,OpenFlow12,OpenFlow13,OpenFlow14,OpenFlo
 // instance is the programs of an Open vSwitch of our own.
 type instance struct {
 	dir       string
-	processes []*exec.Cmd
+	processes []process
 	conn      net.Conn
 	replies   *json.Decoder
 	calls     int
+}
+
+// process is one of them; gone is closed when it has ended.
+type process struct {
+	*exec.Cmd
+	gone chan struct{}
 }
 
 // start starts them in dir, which must be empty.
@@ -84,7 +90,12 @@ func (o *instance) spawn(name string, args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	o.processes = append(o.processes, cmd)
+	p := process{cmd, make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // it ends by being killed, or died
+		close(p.gone)
+	}()
+	o.processes = append(o.processes, p)
 	return nil
 }
 
@@ -104,10 +115,26 @@ func (o *instance) stop() error {
 		errs = append(errs, o.conn.Close())
 	}
 	for _, p := range o.processes {
-		errs = append(errs, p.Process.Kill())
-		_ = p.Wait() // it was killed
+		if err := p.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			errs = append(errs, err)
+		}
+		<-p.gone
 	}
 	return errors.Join(errs...)
+}
+
+// died tells whether one of the programs ends or has ended by itself, given a moment.
+func (o *instance) died() bool {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for _, p := range o.processes {
+			select {
+			case <-p.gone:
+				return true
+			default:
+			}
+		}
+	}
+	return false
 }
 
 // command runs a program to its end and gives what it wrote.
