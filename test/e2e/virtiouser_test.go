@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,14 +106,40 @@ func (l *driverLab) exchange(t *testing.T) {
 		addr string
 	}{{a, b.ip}, {b, a.ip}, {a, b.ip6}} {
 		for _, size := range []int{0, 18, 100, 700, 1452} {
-			out, err := to.from.host.Run(context.Background(), fmt.Sprintf("ping -c 40 -i 0.002 -W 10 -s %d -p a5 %s", size, to.addr))
-			if err != nil || !strings.Contains(out, " 0% packet loss") || strings.Contains(out, "wrong data") {
+			// With -w it goes on until there are as many answers, however late they are.
+			out, err := to.from.host.Run(context.Background(), fmt.Sprintf("ping -c %d -i 0.002 -w 20 -s %d -p a5 %s", wantEchoes, size, to.addr))
+			if err == nil {
+				err = noGap(out)
+			}
+			if err != nil || strings.Contains(out, "wrong data") {
 				t.Errorf("%s to %s, %d bytes: %v\n%s", to.from.name, to.addr, size, err, out)
 			}
 		}
 	}
 	transfer(t, a, b, b.ip)
 	transfer(t, b, a, a.ip)
+}
+
+// wantEchoes is how many answers a ping wants.
+const wantEchoes = 40
+
+var sequence = regexp.MustCompile(`icmp_seq=(\d+) `)
+
+// noGap checks that of ping's echo requests, up to the last that was answered, each was answered once.
+func noGap(out string) error {
+	seen, last := map[int]bool{}, 0
+	for _, m := range sequence.FindAllStringSubmatch(out, -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil || seen[n] {
+			return fmt.Errorf("answer %s came twice", m[1])
+		}
+		seen[n] = true
+		last = max(last, n)
+	}
+	if last < wantEchoes || len(seen) < last {
+		return fmt.Errorf("%d answers to requests up to %d", len(seen), last)
+	}
+	return nil
 }
 
 // every runs f with every combination.
