@@ -76,11 +76,14 @@ func (s *Session) setStatus(m *Message) error {
 		return refusef("%v %#x: has 8 bits", m.Request, v)
 	}
 	s.Status = uint8(v)
+	if v == 0 && s.ControlSeen {
+		s.resetControl()
+	}
 	return nil
 }
 
-// resetDevice stops all rings and forgets where they were. Memory and negotiated
-// features stay until they are set again.
+// resetDevice stops all rings and forgets what was set for them and by the guest. Descriptors, memory and
+// negotiated features are not the device's own state; they stay until they are set again.
 func (s *Session) resetDevice(*Message) error {
 	for i := range s.Vrings {
 		v := &s.Vrings[i]
@@ -88,7 +91,9 @@ func (s *Session) resetDevice(*Message) error {
 	}
 	s.sync()
 	for i := range s.Vrings {
-		s.Vrings[i].Base = resetBase(s.Features)
+		v := &s.Vrings[i]
+		v.Num, v.AddrSet, v.LogUsed, v.LogAddr = 0, false, false, 0
+		v.Base, v.broken = resetBase(s.Features), nil
 	}
 	s.Status = 0
 	s.resetControl()

@@ -343,4 +343,50 @@ func TestConfigChange(t *testing.T) {
 	if err != nil || p[12+10] != 0xdd || d.Info().MTU != 1501 {
 		t.Errorf("config %x, %v", p, err)
 	}
+	// Another channel takes the place of the first, of which this side is then closed.
+	second, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(second[0])
+	if err := a.Set(vhostuser.SetBackendReqFD, nil, second[1]); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(second[1])
+	for n = 1; n > 0; {
+		if n, err = unix.Read(pair[0], b[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Adjust(netdev.Options{RunDir: l.dir, MTU: 1400, MAC: "02:00:00:00:00:44"}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err = unix.Read(second[0], b[:]); err != nil || n != vhostuser.HeaderSize {
+		t.Errorf("on the second channel: %x, %v", b[:max(n, 0)], err)
+	}
+}
+
+// Nothing is said to a front end that did not ask for the configuration space.
+func TestNoConfigChange(t *testing.T) {
+	l := newLab(t, nil)
+	a := attach(t, l.paths[0], frontend.Config{Protocol: vhostuser.ProtocolFeatures &^ vhostuser.ProtoConfig})
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[0])
+	if err := a.Set(vhostuser.SetBackendReqFD, nil, pair[1]); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(pair[1])
+	d := l.ports[0].dev.(*Device)
+	if err := d.Adjust(netdev.Options{RunDir: l.dir, MTU: 9000}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the change is in force", func() bool { return d.Info().MTU == 9000 })
+	a.Close() // and with it the channel, so that what was sent can be told from nothing
+	var b [64]byte
+	if n, err := unix.Read(pair[0], b[:]); n != 0 || err != nil {
+		t.Errorf("got %x, %v", b[:max(n, 0)], err)
+	}
 }
