@@ -28,9 +28,9 @@ func (s *Split) NeedNotify() bool {
 	// and looks, we read and use, and nobody is told.
 	mem.Fence()
 	if !s.eventIdx {
-		return mem.Load16(s.avail)&availNoInterrupt == 0
+		return mem.Peek16(s.avail)&availNoInterrupt == 0
 	}
-	event := mem.Load16(s.event)
+	event := mem.Peek16(s.event)
 	old, ok := s.signalled, s.signalOK
 	s.signalled, s.signalOK = s.usedIdx, true
 	return !ok || s.usedIdx-event-1 < s.usedIdx-old
@@ -39,9 +39,9 @@ func (s *Split) NeedNotify() bool {
 // Arm implements Ring.
 func (s *Split) Arm() (empty bool) {
 	if s.eventIdx {
-		mem.Store16(s.used+4+8*uintptr(s.size), s.nextAvail)
+		mem.Store16Release(s.used+4+8*uintptr(s.size), s.nextAvail)
 	} else {
-		mem.Store16(s.used, 0)
+		mem.Store16Release(s.used, 0)
 	}
 	mem.Fence()
 	return s.Empty()
@@ -51,6 +51,6 @@ func (s *Split) Arm() (empty bool) {
 // nothing is to be done: the driver notifies once when it passes the index.
 func (s *Split) Disarm() {
 	if !s.eventIdx {
-		mem.Store16(s.used, usedNoNotify)
+		mem.Store16Release(s.used, usedNoNotify)
 	}
 }
