@@ -104,7 +104,15 @@ func newLab(t *testing.T, options, backOptions map[string]string) *lab {
 			open = vhostuser.OpenClient
 		}
 		l.ports[i] = netdevtest.Open(t, Open, fmt.Sprintf("vu%d", i), netdev.Options{Map: o}, &l.front)
-		l.backs[i] = netdevtest.Open(t, open, fmt.Sprintf("b%d", i), netdev.Options{Map: b}, &l.back)
+		var err error
+		if l.backs[i], err = open(fmt.Sprintf("b%d", i), netdev.Options{Map: b}, &l.back); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := l.backs[i].Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
