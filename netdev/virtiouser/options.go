@@ -15,6 +15,7 @@ import (
 	"github.com/gvswitch/gvswitch/internal/virtio"
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/opt"
+	"github.com/gvswitch/gvswitch/packet"
 )
 
 const (
@@ -38,6 +39,7 @@ type settings struct {
 	offloads Offloads
 	insert   int // VLAN that frames to be sent get, -1 = none
 	retries  int
+	burst    int // frames of a Recv
 	mtu      int
 	mac      net.HardwareAddr
 	ownMAC   bool // mac was asked for
@@ -63,6 +65,7 @@ func parse(name string, o netdev.Options) (settings, error) {
 		merge:   r.Bool("mrg_rxbuf", true),
 		order:   r.Bool("in_order", true),
 		retries: r.Int("tx-retries-max", defaultRetries, 0, maxRetries),
+		burst:   r.Int("rx-burst", packet.MaxBurst, 1, packet.MaxBurst),
 		insert:  r.Int("vlan-insert", -1, 0, 4095),
 		mtu:     defaultMTU,
 	}

@@ -131,7 +131,7 @@ func (p *plan) newPair(m *memory, at int, paths Paths, s *settings) (q *pair, er
 	}
 	r := rxQueue{
 		ring: q.rxRing, held: q.rxRing.Held(), kick: q.rxKick, call: q.rxCall, scratch: q.scratch,
-		data: m.host(at + p.rx.buffers + headSpace), stride: uintptr(p.rx.stride), hdr: uint32(p.header),
+		data: m.host(at + p.rx.buffers + headSpace), stride: uintptr(p.rx.stride), hdr: uint32(p.header), burst: s.burst,
 	}
 	if simple(paths.Rx) {
 		q.rx = &simpleRx{r}

@@ -16,6 +16,7 @@ type rxQueue struct {
 	data       uintptr // where the frame in buffer 0 begins
 	stride     uintptr
 	hdr        uint32
+	burst      int    // frames of a Recv
 	taken      int    // buffers behind the last burst
 	scratch    []byte // for tails of too many segments, MaxFrame for each packet
 	prefetch   [2 * packet.MaxBurst]uintptr
@@ -62,7 +63,7 @@ type simpleRx struct{ rxQueue }
 
 // Recv implements netdev.RxQueue.
 func (q *simpleRx) Recv(b *packet.Burst, st *netdev.RxStats) int {
-	n := q.ring.Collect(packet.MaxBurst)
+	n := q.ring.Collect(q.burst)
 	if n == 0 {
 		return 0
 	}

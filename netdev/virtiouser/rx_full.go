@@ -23,14 +23,14 @@ type fullRx struct {
 
 // Recv implements netdev.RxQueue.
 func (q *fullRx) Recv(b *packet.Burst, st *netdev.RxStats) int {
-	have := q.ring.Collect(packet.MaxBurst)
+	have := q.ring.Collect(q.burst)
 	if have == 0 {
 		return 0
 	}
 	q.ahead(min(have, packet.MaxBurst))
 	bufs := q.held.Bufs
 	got, heads, next, bytes := 0, 0, 0, uint64(0)
-	for got < packet.MaxBurst && next < have {
+	for got < q.burst && next < have {
 		at := q.at(bufs[next].ID)
 		n := 1
 		if q.merge {
