@@ -192,7 +192,7 @@ func TestStacks(t *testing.T) {
 		t.Errorf("8 tags: %s, %+v", Format(&k), o)
 	}
 	k, o = keyOf(t, unhex(t, macs+"8100 0005"))
-	if k.Tagged() || k.EthType() != 0x8100 || o.L3 != 14 {
+	if k[WordVLAN]>>48 != 0 || k.EthType() != 0x8100 || o.L3 != 14 {
 		t.Errorf("tag at the frame's end: %s, %+v", Format(&k), o)
 	}
 	k, o = keyOf(t, unhex(t, macs+"88a8 f005 9100"))

@@ -147,12 +147,6 @@ func (f *Field) GetBits(k *Key, ofs, n uint) Value {
 	return f.Get(k).Rsh(ofs).And(Ones(n))
 }
 
-// PutBits is Put for the part of f that has n bits, the last one being bit ofs of f.
-func (f *Field) PutBits(k *Key, ofs, n uint, v Value) {
-	m := Ones(n)
-	f.PutMasked(k, v.And(m).Lsh(ofs), m.Lsh(ofs))
-}
-
 // SetBits is Set for a part of f.
 func (f *Field) SetBits(m *Key, ofs, n uint) { f.Set(m, Ones(n).Lsh(ofs)) }
 

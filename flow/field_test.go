@@ -172,3 +172,9 @@ func TestFieldAllocs(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// PutBits is Put for the part of f that has n bits, the last one being bit ofs of f.
+func (f *Field) PutBits(k *Key, ofs, n uint, v Value) {
+	m := Ones(n)
+	f.PutMasked(k, v.And(m).Lsh(ofs), m.Lsh(ofs))
+}

@@ -17,9 +17,6 @@ func (k *Key) EthSrc() hdr.MAC { return hdr.MAC(k[WordSrc] >> 16) }
 // EthType is the EtherType behind at most two tags, or TypeNone.
 func (k *Key) EthType() uint16 { return uint16(k[WordSrc]) }
 
-// Tagged tells whether there is a VLAN tag.
-func (k *Key) Tagged() bool { return k[WordVLAN]>>48 != 0 }
-
 // VLAN is the outer tag; both 0 without one.
 func (k *Key) VLAN() (tpid, tci uint16) {
 	return uint16(k[WordVLAN] >> 48), uint16(k[WordVLAN] >> 32)

@@ -68,7 +68,7 @@ func compareGopacket(t *testing.T, k *Key, b []byte) {
 	if eth.SrcMAC.String() != k.EthSrc().String() || eth.DstMAC.String() != k.EthDst().String() {
 		t.Fatalf("%s: %v", Format(k), eth)
 	}
-	if tag, ok := p.Layer(layers.LayerTypeDot1Q).(*layers.Dot1Q); ok != k.Tagged() || ok && tag.VLANIdentifier != k.VID() {
+	if tag, ok := p.Layer(layers.LayerTypeDot1Q).(*layers.Dot1Q); ok != (k[WordVLAN]&TagPresent != 0) || ok && tag.VLANIdentifier != k.VID() {
 		t.Fatalf("%s: tag %v", Format(k), tag)
 	}
 	switch h := p.NetworkLayer().(type) {

@@ -17,7 +17,7 @@ func TestInlining(t *testing.T) {
 	for _, m := range regexp.MustCompile(`can inline (\S+)`).FindAllStringSubmatch(string(out), -1) {
 		inlined[m[1]] = true
 	}
-	for name := range strings.FieldsSeq(`InPort RecircID EthDst EthSrc EthType Tagged VLAN InnerVLAN VID IPProto TOS TTL Frag
+	for name := range strings.FieldsSeq(`InPort RecircID EthDst EthSrc EthType VLAN InnerVLAN VID IPProto TOS TTL Frag
 		Label IPv4Src IPv4Dst IPv6Src IPv6Dst TPSrc TPDst TCPFlags SHA THA NDTarget IGMPGroup NDReserved MPLS Base`) {
 		if !inlined["(*Key)."+name] {
 			t.Errorf("%s is not inlined", name)

@@ -22,9 +22,6 @@ func (v Value) And(w Value) Value { return Value{v.Hi & w.Hi, v.Lo & w.Lo} }
 // Or is v | w.
 func (v Value) Or(w Value) Value { return Value{v.Hi | w.Hi, v.Lo | w.Lo} }
 
-// Xor is v ^ w.
-func (v Value) Xor(w Value) Value { return Value{v.Hi ^ w.Hi, v.Lo ^ w.Lo} }
-
 // AndNot is v &^ w.
 func (v Value) AndNot(w Value) Value { return Value{v.Hi &^ w.Hi, v.Lo &^ w.Lo} }
 

@@ -43,7 +43,6 @@ const (
 	NoBucket         // no bucket of a group is alive
 	PortNoRecv       // the port is configured to receive nothing (no-receive)
 	PortNoForward    // all outputs were to ports that send nothing (no-forward)
-	Fragment         // fragments are dropped (frags=drop)
 	ToController     // a rule sends it to a controller, and there is none
 	BadHeader        // an action edits a header that is not all there
 	MissRate         // the port causes more misses than are translated
@@ -104,7 +103,6 @@ var dropNames = [NumDropReasons]string{
 	NoBucket:         "no_bucket",
 	PortNoRecv:       "port_no_receive",
 	PortNoForward:    "port_no_forward",
-	Fragment:         "fragment",
 	ToController:     "to_controller",
 	BadHeader:        "bad_header",
 	MissRate:         "miss_rate",

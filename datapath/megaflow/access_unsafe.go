@@ -1,7 +1,6 @@
 package megaflow
 
 import (
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gvswitch/gvswitch/flow"
@@ -20,11 +19,6 @@ func load8(a uintptr) uint8       { return *(*uint8)(pointer(a)) }
 func store64(a uintptr, v uint64) { *(*uint64)(pointer(a)) = v }
 func store32(a uintptr, v uint32) { *(*uint32)(pointer(a)) = v }
 func store16(a uintptr, v uint16) { *(*uint16)(pointer(a)) = v }
-
-// What Dump reads while the owner works.
-
-func get64(a uintptr) uint64    { return atomic.LoadUint64((*uint64)(pointer(a))) }
-func put64(a uintptr, v uint64) { atomic.StoreUint64((*uint64)(pointer(a)), v) }
 
 // word is the key's word at byte offset off, off < 8*flow.PacketWords.
 func word(k *flow.Key, off uintptr) uint64 {

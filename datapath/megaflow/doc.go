@@ -13,6 +13,6 @@
 // It refuses to know packets, actions and clocks: a value is a number, and so is a time.
 //
 // A Table belongs to one thread, which alone calls its methods. The exceptions say so in
-// their comments: Counters, Subtables and Dump read without a lock from any goroutine.
+// their comments: Counters and Subtables read without a lock from any goroutine.
 // Entries, hash tables and caches are outside the Go heap and hold no pointers.
 package megaflow

@@ -98,16 +98,14 @@ func (t *Table) store(id uint16, h uint64, key *flow.Key, value uint32) Ref {
 		return 0
 	}
 	e := t.addr(r)
-	gen := load64(e) >> 48
-	// Until the head is there, a reader takes nothing of this.
 	for i := uintptr(8); i < uintptr(s.class)*lineBytes; i += 8 {
 		var w uint64
 		if j := int(i/8 - 1); j < s.n {
 			w = key[s.words[j]] & s.mask[s.words[j]]
 		}
-		put64(e+i, w)
+		store64(e+i, w)
 	}
-	put64(e, (gen+1)<<48|uint64(id)<<32|uint64(value))
+	store64(e, uint64(id)<<32|uint64(value))
 	if !t.link(s, h, r) {
 		t.clear(r)
 		t.give(s.class, r)

@@ -7,9 +7,6 @@ import "github.com/gvswitch/gvswitch/flow"
 // is not shorter than keys.
 func (t *Table) Lookup(keys []flow.Key, out []Ref) int { return t.lookup(keys, out, false) }
 
-// LookupFull is Lookup for keys of which all PacketWords may be set.
-func (t *Table) LookupFull(keys []flow.Key, out []Ref) int { return t.lookup(keys, out, true) }
-
 func (t *Table) lookup(keys []flow.Key, out []Ref, full bool) int {
 	n := len(keys)
 	out = out[:n]

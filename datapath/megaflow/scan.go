@@ -17,7 +17,7 @@ func (s *slab) step(r Ref) Ref {
 // behind is where the block behind r begins.
 func (s *slab) behind(r Ref) Ref { return r + Ref(classLines[s.class[r>>chunkBits]]) }
 
-// places is how many blocks Scan and Dump look at for each megaflow they may return.
+// places is how many blocks Scan looks at for each megaflow they may return.
 const places = 4
 
 // Scan fills out with megaflows at and behind from (0: from the start), and says where to go on;

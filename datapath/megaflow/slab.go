@@ -79,10 +79,10 @@ func (s *slab) grow(class int) uint32 {
 	return n + 1
 }
 
-// give takes a block back. Readers of a megaflow's head see that it is another.
+// give takes a block back, whose head says that it is free.
 func (s *slab) give(class int, r Ref) {
 	a := s.addr(r)
-	put64(a, load64(a)>>32<<32|uint64(s.free[class]))
+	store64(a, uint64(s.free[class]))
 	s.free[class] = r
 }
 

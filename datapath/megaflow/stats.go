@@ -2,7 +2,7 @@ package megaflow
 
 import "github.com/gvswitch/gvswitch/internal/mem"
 
-// Stats are the statistics of a megaflow. The owner writes them, anybody may read.
+// Stats are the statistics of a megaflow. The owner writes them; Packets and Bytes anybody may read.
 type Stats struct {
 	Packets mem.Counter
 	Bytes   mem.Counter
@@ -59,14 +59,7 @@ func (t *Table) Counters() Counters {
 	return r
 }
 
-// recent is Used and TCPFlags for a reader that is not the owner, as mem.Counter.Load.
-//
-//go:norace
-func (s *Stats) recent() (used uint32, flags uint16) { return s.Used, s.TCPFlags }
-
 // Touch counts packets with so many bytes and TCP flags together, the last one at now.
-//
-//go:norace
 func (s *Stats) Touch(packets, bytes uint64, now uint32, flags uint16) {
 	s.Packets.Add(packets)
 	s.Bytes.Add(bytes)

@@ -13,7 +13,7 @@ import (
 //
 // A megaflow is a block of lines:
 //
-//	0            head: generation 16, subtable 16 (0: free), value 32
+//	0            head: zero 16, subtable 16 (0: free), value 32
 //	8            the words of its key that the mask has bits in, masked
 //	last 24      Stats
 //
@@ -119,9 +119,9 @@ func (t *Table) refuse() bool {
 // clear makes megaflow r free, so that whatever finds it does not take it.
 func (t *Table) clear(r Ref) {
 	e := t.addr(r)
-	put64(e, load64(e)>>48<<48+1<<48)
-	put64(e+8, 0)
-	put64(e+16, ^uint64(0))
+	store64(e, 0)
+	store64(e+8, 0)
+	store64(e+16, ^uint64(0))
 }
 
 // Close gives the table's memory back. Nobody may use the table any more.
@@ -150,14 +150,8 @@ func (t *Table) head(r Ref) uint64 { return load64(t.addr(r)) }
 
 func subOf(head uint64) uint16 { return uint16(head >> 32) }
 
-// Value is the value that Insert or SetValue gave.
+// Value is the value that Insert gave.
 func (t *Table) Value(r Ref) uint32 { return uint32(t.head(r)) }
-
-// SetValue gives a megaflow another value; its statistics go on.
-func (t *Table) SetValue(r Ref, v uint32) {
-	e := t.addr(r)
-	put64(e, load64(e)>>32<<32|uint64(v))
-}
 
 // Stats are the statistics of a megaflow, valid until it is removed.
 func (t *Table) Stats(r Ref) *Stats {

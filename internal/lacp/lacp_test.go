@@ -154,7 +154,7 @@ func TestKeysAndLoop(t *testing.T) {
 	p.SetCarrier(true, 0)
 	g.Run(0, func(_ *Port, pdu *PDU) { c := *pdu; p.Receive(&c, 0) })
 	g.Run(0, func(*Port, *PDU) {})
-	if !p.Loop() || p.MayEnable() || g.Negotiated() {
+	if !p.loop || p.MayEnable() || g.Negotiated() {
 		t.Error("a link to itself is used")
 	}
 }

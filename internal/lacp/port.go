@@ -59,9 +59,6 @@ func (p *Port) Partner() Info { return p.partner }
 // Stats is what the port counted so far.
 func (p *Port) Stats() Stats { return p.stats }
 
-// Loop tells whether the partner is the group itself.
-func (p *Port) Loop() bool { return p.loop }
-
 // MayEnable tells whether traffic may use the link: it belongs to the aggregate and the partner has it
 // there too; or nobody answers and the group falls back to a bond without LACP.
 func (p *Port) MayEnable() bool {

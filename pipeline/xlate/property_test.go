@@ -20,8 +20,8 @@ var seedFlag = flag.Uint64("seed", 1, "of the random rules and packets")
 func randomKey(r *rand.Rand) flow.Key {
 	var k flow.Key
 	k.SetInPort(1 + r.Uint32N(4))
-	k.SetEthDst(hdr.MAC(2<<40 | uint64(r.IntN(4))))
-	k.SetEthSrc(hdr.MAC(2<<40 | uint64(r.IntN(4))))
+	setBits(&k[flow.WordDst], 16, 48, 2<<40|uint64(r.IntN(4)))
+	setBits(&k[flow.WordSrc], 16, 48, 2<<40|uint64(r.IntN(4)))
 	randomTags(r, &k)
 	randomL3(r, &k)
 	return k
@@ -83,9 +83,9 @@ func randomL3(r *rand.Rand, k *flow.Key) {
 func randomL4(r *rand.Rand, k *flow.Key) {
 	k.SetIPProto([]uint8{0, hdr.ProtoTCP, hdr.ProtoTCP, hdr.ProtoUDP}[r.IntN(4)])
 	k.SetTTL([]uint8{0, 1, 2, 64}[r.IntN(4)])
-	k.SetTOS([]uint8{0, 4, 0xb8, 3}[r.IntN(4)])
+	setBits(&k[flow.WordIP], 48, 8, []uint64{0, 4, 0xb8, 3}[r.IntN(4)])
 	frag := []uint8{0, 0, 0, flow.FragAny, flow.FragAny | flow.FragLater}[r.IntN(5)]
-	k.SetFrag(frag)
+	setBits(&k[flow.WordIP], 32, 8, uint64(frag))
 	k[flow.WordTP] = 0
 	if frag&flow.FragLater == 0 && k.IPProto() != 0 {
 		k[flow.WordTP] = uint64(r.IntN(3))<<48 | uint64(r.IntN(3))<<32
@@ -104,7 +104,7 @@ func other(r *rand.Rand, k flow.Key) flow.Key {
 	case 1:
 		k[flow.WordDst] = o[flow.WordDst]
 	case 2:
-		k.SetEthSrc(o.EthSrc())
+		setBits(&k[flow.WordSrc], 16, 48, uint64(o.EthSrc()))
 	case 3:
 		k[flow.WordVLAN] = o[flow.WordVLAN]
 	case 4:
@@ -112,7 +112,7 @@ func other(r *rand.Rand, k flow.Key) flow.Key {
 		d, s, p := k[flow.WordDst], k.EthSrc(), k[flow.WordPort]
 		k = o
 		k[flow.WordVLAN], k[flow.WordDst], k[flow.WordPort] = t, d, p
-		k.SetEthSrc(s)
+		setBits(&k[flow.WordSrc], 16, 48, uint64(s))
 	case 5, 6:
 		if isIP(k.EthType()) {
 			randomL4(r, &k)
@@ -354,4 +354,10 @@ func report(t *testing.T, x *Xlate, b *testBridge, k flow.Key, list []odp.Action
 		fmt.Fprintln(&s, "want", w)
 	}
 	t.Fatalf("%s\n%v\n%s\n%s", tr, list, flowsText(b), s.String())
+}
+
+// setBits puts v into bits of a word of a key.
+func setBits(w *uint64, shift, bits uint, v uint64) {
+	m := uint64(1)<<bits - 1
+	*w = *w&^(m<<shift) | v&m<<shift
 }

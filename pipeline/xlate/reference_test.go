@@ -83,8 +83,7 @@ func (r *reference) lookup(p *pkt, table uint8, in uint32) (exit bool) {
 	k := p.k
 	k.SetInPort(in)
 	if k.Frag() != 0 { // ovs-ofctl(8), set-frags normal
-		k.SetTPSrc(0)
-		k.SetTPDst(0)
+		setBits(&k[flow.WordTP], 32, 32, 0)
 	}
 	f := r.find(table, &k)
 	if f == nil {
