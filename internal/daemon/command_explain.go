@@ -30,6 +30,7 @@ type following struct {
 	explanation *datapath.Explanation
 	names       *flowNames
 	dpNames     dpNames
+	passed      uint64 // packets that were not explained, as far as that has been told
 }
 
 func (c *commands) registerExplain(s *control.Server) {
@@ -94,7 +95,8 @@ type explained struct {
 	Actions  string           `json:"datapath_actions"`
 	Trace    string           `json:"trace"`
 	Effects  []explainedEvent `json:"effects"`
-	Text     string           `json:"text"` // all of it for people
+	Passed   uint64           `json:"passed"` // packets that were chosen since the last one, and were too many to be explained
+	Text     string           `json:"text"`   // all of it for people
 }
 
 type explainedEvent struct {
@@ -116,6 +118,8 @@ func (e *explains) next(ctx context.Context) (control.Result, error) {
 	var out strings.Builder
 	add := func(x *datapath.Explained) {
 		v := f.value(x)
+		passed := f.explanation.Passed()
+		v.Passed, f.passed = passed-f.passed, passed
 		v.Text = v.text()
 		values = append(values, v)
 		out.WriteString(v.Text)
@@ -175,6 +179,9 @@ func portName(p *datapath.Port) string {
 // text is the packet for people.
 func (v *explained) text() string {
 	out := &strings.Builder{}
+	if v.Passed > 0 {
+		fmt.Fprintf(out, "(packets too many to be explained: %d)\n\n", v.Passed)
+	}
 	core := "not pinned"
 	if v.Core >= 0 {
 		core = fmt.Sprintf("core %d", v.Core)
