@@ -48,6 +48,15 @@ type Device interface {
 	// mark what they write in; with all, everything in the guest's memory is marked at once. No ring
 	// that marks is served. Size 0 means none. With an error the old one stays. The descriptor stays the session's.
 	SetLog(l LogArea, all bool) error
+	// NewInflight makes a file of n zero bytes for SetInflight. The descriptor is closed when
+	// it has been sent.
+	NewInflight(n uint64) (fd int, err error)
+	// SetInflight replaces the table in which rings that are started from now on keep what
+	// they have taken, and by which they find out where one that crashed was. No ring is served. Size 0
+	// means none. With an error the old one stays. The descriptor stays the session's.
+	SetInflight(a InflightArea) error
+	// ForgetInflight: where a vring stands is the front end's to say, when it starts next.
+	ForgetInflight(vring int)
 	// Redirect lets descriptor old, which a ring uses, refer to what replacement
 	// refers to, and consumes replacement.
 	Redirect(old, replacement int)

@@ -47,6 +47,8 @@ func init() {
 		SetBackendReqFD:     {fds: 1, needs: ProtoBackendReq, do: (*Session).setBackendReqFD},
 		GetConfig:           {size: -1, replies: true, needs: ProtoConfig, do: (*Session).getConfig},
 		SetConfig:           {size: -1, needs: ProtoConfig, do: (*Session).setConfig},
+		GetInflightFD:       {size: -1, replies: true, needs: ProtoInflightSHMFD, do: (*Session).getInflightFD},
+		SetInflightFD:       {size: -1, fds: 1, needs: ProtoInflightSHMFD, do: (*Session).setInflightFD},
 		ResetDevice:         {needs: ProtoResetDevice, do: (*Session).resetDevice},
 		GetMaxMemSlots:      {replies: true, needs: ProtoConfigureMemSlots, do: (*Session).getMaxMemSlots},
 		AddMemReg:           {size: memRegSize, fds: 1, needs: ProtoConfigureMemSlots, do: (*Session).addMemReg},

@@ -20,18 +20,18 @@ func FuzzSession(f *testing.F) {
 	}
 	table := AppendMemTable(nil, []Region{{Guest: 0, Size: 0x1000, User: 0x1000}})
 	seed(
-		Message{SetProtocolFeatures, 1, AppendU64(nil, ProtocolFeatures)},
-		Message{SetFeatures, 1, AppendU64(nil, FeatureProtocol|FeatureMQ)},
-		Message{SetMemTable, 9, table},
-		Message{SetVringNum, 1, VringState{1, 8}.Append(nil)},
-		Message{SetVringAddr, 1, VringAddr{Index: 1, Desc: 0x1000, Avail: 0x1100, Used: 0x1200}.Append(nil)},
-		Message{SetVringKick, 1, AppendU64(nil, 1)},
-		Message{SetVringEnable, 1, VringState{1, 1}.Append(nil)},
-		Message{AddMemReg, 9, AppendMemReg(nil, Region{Guest: 0x8000, Size: 0x1000, User: 0x9000})},
-		Message{RemMemReg, 9, AppendMemReg(nil, Region{Guest: 0, Size: 0x1000, User: 0x1000})},
-		Message{GetVringBase, 1, VringState{1, 0}.Append(nil)},
-		Message{GetConfig, 1, ConfigSpace{Data: make([]byte, 12)}.Append(nil)},
-		Message{ResetDevice, 9, nil},
+		Message{Request: SetProtocolFeatures, Flags: 1, Payload: AppendU64(nil, ProtocolFeatures)},
+		Message{Request: SetFeatures, Flags: 1, Payload: AppendU64(nil, FeatureProtocol|FeatureMQ)},
+		Message{Request: SetMemTable, Flags: 9, Payload: table},
+		Message{Request: SetVringNum, Flags: 1, Payload: VringState{1, 8}.Append(nil)},
+		Message{Request: SetVringAddr, Flags: 1, Payload: VringAddr{Index: 1, Desc: 0x1000, Avail: 0x1100, Used: 0x1200}.Append(nil)},
+		Message{Request: SetVringKick, Flags: 1, Payload: AppendU64(nil, 1)},
+		Message{Request: SetVringEnable, Flags: 1, Payload: VringState{1, 1}.Append(nil)},
+		Message{Request: AddMemReg, Flags: 9, Payload: AppendMemReg(nil, Region{Guest: 0x8000, Size: 0x1000, User: 0x9000})},
+		Message{Request: RemMemReg, Flags: 9, Payload: AppendMemReg(nil, Region{Guest: 0, Size: 0x1000, User: 0x1000})},
+		Message{Request: GetVringBase, Flags: 1, Payload: VringState{1, 0}.Append(nil)},
+		Message{Request: GetConfig, Flags: 1, Payload: ConfigSpace{Data: make([]byte, 12)}.Append(nil)},
+		Message{Request: ResetDevice, Flags: 9, Payload: nil},
 	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out strings.Builder

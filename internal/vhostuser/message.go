@@ -33,6 +33,8 @@ const (
 	SetBackendReqFD     Request = 21
 	GetConfig           Request = 24
 	SetConfig           Request = 25
+	GetInflightFD       Request = 31
+	SetInflightFD       Request = 32
 	ResetDevice         Request = 34
 	GetMaxMemSlots      Request = 36
 	AddMemReg           Request = 37
@@ -49,7 +51,8 @@ var requestNames = map[Request]string{
 	SetVringErr: "SET_VRING_ERR", GetProtocolFeatures: "GET_PROTOCOL_FEATURES",
 	SetProtocolFeatures: "SET_PROTOCOL_FEATURES", GetQueueNum: "GET_QUEUE_NUM", SetVringEnable: "SET_VRING_ENABLE",
 	SendRARP: "SEND_RARP", NetSetMTU: "NET_SET_MTU", SetBackendReqFD: "SET_BACKEND_REQ_FD",
-	GetConfig: "GET_CONFIG", SetConfig: "SET_CONFIG", ResetDevice: "RESET_DEVICE",
+	GetConfig: "GET_CONFIG", SetConfig: "SET_CONFIG",
+	GetInflightFD: "GET_INFLIGHT_FD", SetInflightFD: "SET_INFLIGHT_FD", ResetDevice: "RESET_DEVICE",
 	GetMaxMemSlots: "GET_MAX_MEM_SLOTS", AddMemReg: "ADD_MEM_REG", RemMemReg: "REM_MEM_REG",
 	SetStatus: "SET_STATUS", GetStatus: "GET_STATUS",
 }
@@ -101,6 +104,7 @@ type Message struct {
 	Request Request
 	Flags   uint32
 	Payload []byte // the owner of the connection reuses it for the next message
+	FDs     []int  // of a reply: descriptors to send with it
 }
 
 // NeedReply tells whether the sender wants to hear how it went.

@@ -25,6 +25,7 @@ const (
 	ProtoBackendReq        uint64 = 1 << 5
 	ProtoConfig            uint64 = 1 << 9
 	ProtoBackendSendFD     uint64 = 1 << 10
+	ProtoInflightSHMFD     uint64 = 1 << 12
 	ProtoResetDevice       uint64 = 1 << 13
 	ProtoConfigureMemSlots uint64 = 1 << 15
 	ProtoStatus            uint64 = 1 << 16
@@ -33,12 +34,13 @@ const (
 // ProtocolFeatures is what this package implements. A front end uses all that it knows
 // of what is offered, so nothing else may be.
 const ProtocolFeatures = ProtoMQ | ProtoLogSHMFD | ProtoRARP | ProtoReplyAck | ProtoMTU | ProtoBackendReq |
-	ProtoConfig | ProtoBackendSendFD | ProtoResetDevice | ProtoConfigureMemSlots | ProtoStatus
+	ProtoConfig | ProtoBackendSendFD | ProtoInflightSHMFD | ProtoResetDevice | ProtoConfigureMemSlots | ProtoStatus
 
 var protocolNames = map[uint64]string{
 	ProtoMQ: "MQ", ProtoLogSHMFD: "LOG_SHMFD", ProtoRARP: "RARP", ProtoReplyAck: "REPLY_ACK", ProtoMTU: "MTU",
 	ProtoBackendReq: "BACKEND_REQ", ProtoConfig: "CONFIG", ProtoBackendSendFD: "BACKEND_SEND_FD",
-	ProtoResetDevice: "RESET_DEVICE", ProtoConfigureMemSlots: "CONFIGURE_MEM_SLOTS", ProtoStatus: "STATUS",
+	ProtoInflightSHMFD: "INFLIGHT_SHMFD",
+	ProtoResetDevice:   "RESET_DEVICE", ProtoConfigureMemSlots: "CONFIGURE_MEM_SLOTS", ProtoStatus: "STATUS",
 }
 
 // ProtocolNames lists the names of the protocol feature bits set in f, lowest

@@ -18,6 +18,7 @@ type State struct {
 	Adds          []int // how often each region was added
 	Log           LogArea
 	LogFD         FD
+	Inflight      InflightArea
 	BackendReqSet bool
 	ControlSeen   bool // the control queue was given to us, at some time
 	ControlRan    bool // and has run since it was last reset
@@ -49,20 +50,22 @@ type Session struct {
 	reply []byte // payload of the reply by definition
 	fds   []FD   // of the message in work that nobody took yet
 
+	replyFDs []int // to go with the reply
+
 	unlogged bool // rings ran that should have been logged and had no log
 	ids      []int
 }
 
 // NewSession starts a session on a fresh connection.
 func NewSession(offer Offer, dev Device) *Session {
-	return &Session{offer: offer, dev: dev, State: State{Log: noLog, LogFD: NoFD}}
+	return &Session{offer: offer, dev: dev, State: State{Log: noLog, LogFD: NoFD, Inflight: noInflight}}
 }
 
 // Handle obeys a message. The descriptors become the session's. With hasReply,
-// reply is to be sent. An error ends the connection (after the reply, if there is
+// reply is to be sent, and its descriptors are closed then. An error ends the connection (after the reply, if there is
 // one): call Close.
 func (s *Session) Handle(m *Message, fds []FD) (reply Message, hasReply bool, err error) {
-	s.reply, s.fds = nil, fds
+	s.reply, s.replyFDs, s.fds = nil, nil, fds
 	h, known := handlers[m.Request]
 	switch {
 	case !known:
@@ -88,7 +91,7 @@ func (s *Session) answer(m *Message, replies bool, err error) (reply Message, ha
 	acked := m.NeedReply() && s.Protocol&ProtoReplyAck != 0
 	switch {
 	case err == nil && replies:
-		reply.Payload = s.reply
+		reply.Payload, reply.FDs = s.reply, s.replyFDs
 		return reply, true, nil
 	case err == nil && acked:
 		reply.Payload = AppendU64(nil, 0)
@@ -122,11 +125,12 @@ func (s *Session) Close() {
 		}
 	}
 	s.dropLog()
+	s.dropInflight()
 	s.replaceFD(&s.LogFD, NoFD)
 	if s.BackendReqSet {
 		s.dev.Channel(-1)
 	}
-	s.State = State{Log: noLog, LogFD: NoFD}
+	s.State = State{Log: noLog, LogFD: NoFD, Inflight: noInflight}
 }
 
 // replaceFD stores fd in place of what is there, which is closed.

@@ -94,6 +94,7 @@ func (s *Session) resetDevice(*Message) error {
 		v := &s.Vrings[i]
 		v.Num, v.AddrSet, v.LogUsed, v.LogAddr = 0, false, false, 0
 		v.Base, v.broken = resetBase(s.Features), nil
+		s.dev.ForgetInflight(i)
 	}
 	s.Status = 0
 	s.resetControl()

@@ -32,6 +32,7 @@ type recorder struct {
 	failMap  int
 	failFrom int
 	channel  int
+	inflight bool // there is a table
 }
 
 func (r *recorder) printf(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
@@ -112,6 +113,39 @@ func (r *recorder) SetLog(l LogArea, all bool) error {
 	}
 	r.printf("  log %#x bytes from %#x of %s, all marked %v", l.Size, l.Offset, r.name(l.FD), all)
 	return nil
+}
+
+func (r *recorder) NewInflight(n uint64) (int, error) {
+	if r.failMap > 0 {
+		r.failMap--
+		return -1, fmt.Errorf("inflight: failed as asked")
+	}
+	const num = 99
+	r.open[num] = "inflight"
+	r.printf("  new inflight of %#x bytes", n)
+	return num, nil
+}
+
+func (r *recorder) SetInflight(a InflightArea) error {
+	if a.Size == 0 {
+		r.inflight = false
+		r.printf("  inflight -")
+		return nil
+	}
+	if r.failMap > 0 {
+		r.failMap--
+		r.printf("  inflight fails")
+		return fmt.Errorf("inflight: failed as asked")
+	}
+	r.inflight = true
+	r.printf("  inflight %#x bytes from %#x of %s: %d queues of %d", a.Size, a.Offset, r.name(a.FD), a.Queues, a.QueueSize)
+	return nil
+}
+
+func (r *recorder) ForgetInflight(vring int) {
+	if r.inflight {
+		r.printf("  inflight of %d forgotten", vring)
+	}
 }
 
 func (r *recorder) Redirect(old, replacement int) {
@@ -226,6 +260,10 @@ func (sc *script) handle(out *strings.Builder, m *Message, fds []FD) {
 	reply, has, err := sc.s.Handle(m, fds)
 	if has {
 		fmt.Fprintf(out, "  reply %s\n", describe(reply))
+		for _, fd := range reply.FDs {
+			fmt.Fprintf(out, "    with %s\n", sc.dev.open[fd])
+			sc.dev.Close(fd)
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(out, "  ends: %v\n", err)
@@ -252,6 +290,7 @@ func describe(m Message) string {
 //	SET_VRING_NUM, SET_VRING_BASE, GET_VRING_BASE, SET_VRING_ENABLE   INDEX NUM
 //	SET_VRING_ADDR                       INDEX DESC AVAIL USED [LOG]
 //	SET_LOG_BASE                         SIZE OFFSET
+//	GET_INFLIGHT_FD, SET_INFLIGHT_FD     SIZE OFFSET QUEUES QUEUE_SIZE
 //	SET_MEM_TABLE, ADD_MEM_REG, REM_MEM_REG   GUEST:SIZE:USER:OFFSET ...
 //	GET_CONFIG, SET_CONFIG               OFFSET HEX
 //	SEND_RARP                            HEX of 6 bytes
@@ -333,6 +372,8 @@ func payload(r Request, args []string) ([]byte, error) {
 			a.Flags, a.Log = vringLog, n[4]
 		}
 		return a.Append(nil), nil
+	case r == GetInflightFD || r == SetInflightFD:
+		return InflightArea{Size: n[0], Offset: n[1], Queues: uint16(n[2]), QueueSize: uint16(n[3])}.Append(nil), nil
 	case r == SetLogBase:
 		return LogArea{Size: n[0], Offset: n[1]}.Append(nil), nil
 	case len(n) == 2:

@@ -85,9 +85,13 @@ func (s *Session) setVringBase(m *Message) error {
 	} else if n := max(p.Num&0x7fff, p.Num>>16&0x7fff); v.Num != 0 && n >= v.Num {
 		return refusef("%v: vring %d: %#x: index %d in a ring of %d", m.Request, p.Index, p.Num, n, v.Num)
 	}
+	anew := v.run != Stopped
 	v.Started = false
 	s.sync()
 	v.Base = p.Num
+	if anew {
+		s.dev.ForgetInflight(int(p.Index))
+	}
 	if int(p.Index) == s.control() {
 		s.beginControl()
 	}
@@ -102,6 +106,7 @@ func (s *Session) getVringBase(m *Message) error {
 	}
 	v.Started = false
 	s.sync()
+	s.dev.ForgetInflight(int(p.Index))
 	s.replaceFD(&v.Kick, NoFD)
 	s.reply = VringState{p.Index, v.Base}.Append(nil)
 	return nil

@@ -24,7 +24,9 @@ type Device struct {
 	wg     sync.WaitGroup // goroutines
 	socket *socket        // of a server
 	memory atomic.Pointer[mem.Map]
-	dirty  atomic.Pointer[vhostuser.DirtyLog] // of the peer's front end, while it has one
+
+	dirty    atomic.Pointer[vhostuser.DirtyLog] // of the peer's front end, while it has one
+	inflight atomic.Pointer[vhostuser.Inflight] // the same
 
 	// The peer's, of which there is one at a time; that it connects anew gains it nothing.
 	messages, starts bucket
@@ -165,8 +167,11 @@ func (d *Device) OwnsAddr(addr uintptr) bool {
 	if m := d.memory.Load(); m != nil && m.Owns(addr) {
 		return true
 	}
-	l := d.dirty.Load()
-	return l != nil && l.Owns(addr)
+	if l := d.dirty.Load(); l != nil && l.Owns(addr) {
+		return true
+	}
+	t := d.inflight.Load()
+	return t != nil && t.Owns(addr)
 }
 
 // stop is Fault for what the device found out itself, and so has to report.

@@ -112,7 +112,9 @@ func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
 	}
 	reply, has, err := p.session.Handle(m, fds)
 	if has {
-		if werr := p.conn.Write(&reply); err == nil && werr != nil {
+		werr := p.conn.Write(&reply, reply.FDs...)
+		vhostuser.CloseFDs(reply.FDs)
+		if err == nil && werr != nil {
 			err = fmt.Errorf("reply to %w", werr)
 		}
 	}

@@ -107,7 +107,7 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 			}
 		}
 	}
-	vq, err := virtio.New(c)
+	vq, err := p.newRing(s, &c)
 	if err != nil {
 		return nil, err
 	}
