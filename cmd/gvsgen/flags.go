@@ -23,6 +23,7 @@ func flags() []cli.Flag {
 		&cli.BoolFlag{Name: "one-way", Usage: "only the first of two ports sends", DisableDefaultText: true, Category: loadOptions},
 		&cli.BoolFlag{Name: "send-only", Usage: "the one port sends, and nothing is expected back", DisableDefaultText: true, Category: loadOptions},
 		&cli.BoolFlag{Name: "receive-only", Usage: "the one port receives: frames are counted", DisableDefaultText: true, Category: loadOptions},
+		&cli.BoolFlag{Name: "reflect", Usage: "the one port sends back what it receives", DisableDefaultText: true, Category: loadOptions},
 		&cli.IntFlag{Name: "burst", Value: 1, Usage: "at a set rate, send `N` frames together, 1 to 32", Category: loadOptions},
 		&cli.Uint64Flag{Name: "window", Usage: "let at most `N` frames of a port be under way; fewer than a ring holds are not lost when gvsgen is held up", DefaultText: "any number", Category: loadOptions},
 		&cli.DurationFlag{Name: "warmup", Value: time.Second, Usage: "send for `TIME` before it counts, after frames that let a switch learn all addresses", Category: loadOptions},
@@ -59,6 +60,7 @@ func flags() []cli.Flag {
 
 		&cli.BoolFlag{Name: "json", Usage: "print the result as JSON", DisableDefaultText: true, Category: outputOptions},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress", DisableDefaultText: true, Category: outputOptions},
+		&cli.BoolFlag{Name: "verbose", Usage: "print what the ports log, such as a virtio-user port's features and paths", DisableDefaultText: true, Category: outputOptions},
 		&cli.DurationFlag{Name: "interval", Aliases: []string{"i"}, Value: time.Second, Usage: "print progress each `TIME`", Category: outputOptions},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,6 +25,11 @@ func generate(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	level := slog.LevelWarn
+	if c.Bool("verbose") {
+		level = slog.LevelDebug
+	}
+	slog.SetDefault(slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level})))
 	ports, all, err := openPorts(c.Args().Slice())
 	if err != nil {
 		return err
@@ -61,7 +67,7 @@ func generate(c *cli.Context) (err error) {
 // measure runs the trials.
 func (s *settings) measure(ctx context.Context, b *gen.Bench, ports []*gen.Port, out *printer) (*report, error) {
 	pps := func(option string, r rate) (float64, error) {
-		if s.receiveOnly {
+		if s.passive {
 			return 0, nil
 		}
 		return r.pps(option, ports[0].Dev.Info().Speed, b.MeanSize(0), ports[0].Name)
@@ -91,7 +97,7 @@ func (s *settings) measure(ctx context.Context, b *gen.Bench, ports []*gen.Port,
 
 // warm lets the switch learn and get warm.
 func (s *settings) warm(ctx context.Context, b *gen.Bench, t gen.Trial) error {
-	if s.receiveOnly {
+	if s.passive {
 		return nil
 	}
 	if err := b.Learn(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/gvswitch/gvswitch/netdev/tap"
 	"github.com/gvswitch/gvswitch/netdev/veth"
 	"github.com/gvswitch/gvswitch/netdev/vhostuser"
+	"github.com/gvswitch/gvswitch/netdev/virtiouser"
 )
 
 // providers are the types of ports by the names that they have in the database.
@@ -24,6 +25,7 @@ var providers = map[string]netdev.OpenFunc{
 	"system":              afpacket.Open,
 	"tap":                 tap.Open,
 	"veth":                veth.Open,
+	"virtio-user":         virtiouser.Open,
 }
 
 // portSpec is a port as the command line has it.

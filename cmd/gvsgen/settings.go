@@ -25,15 +25,16 @@ type settings struct {
 	resolution                   float64
 	allow                        map[string]bool
 
-	oneWay, sendOnly, receiveOnly bool
-	json, quiet                   bool
+	oneWay, sendOnly, receiveOnly, reflect bool
+	passive                                bool // no port sends of itself
+	json, quiet                            bool
 }
 
 // parse reads the options.
 func parse(c *cli.Context) (*settings, error) {
 	s := &settings{
 		warmup: c.Duration("warmup"), wait: c.Duration("wait"),
-		oneWay: c.Bool("one-way"), sendOnly: c.Bool("send-only"), receiveOnly: c.Bool("receive-only"),
+		oneWay: c.Bool("one-way"), sendOnly: c.Bool("send-only"), receiveOnly: c.Bool("receive-only"), reflect: c.Bool("reflect"),
 		json: c.Bool("json"), quiet: c.Bool("quiet"),
 		trial: gen.Trial{Duration: c.Duration("duration"), Count: c.Uint64("count"), Drain: c.Duration("drain"), Interval: c.Duration("interval")},
 	}
@@ -216,29 +217,38 @@ func (s *settings) searching(c *cli.Context) (err error) {
 // ways looks at which port sends what.
 func (s *settings) ways(c *cli.Context) error {
 	two := c.NArg() == 2
+	alone := ""
+	for _, name := range []string{"send-only", "receive-only", "reflect"} {
+		switch {
+		case !c.Bool(name):
+		case two:
+			return fmt.Errorf("--%s: is for one port, and there are two", name)
+		case alone != "":
+			return fmt.Errorf("--%s: not together with --%s", name, alone)
+		default:
+			alone = name
+		}
+	}
+	s.passive = s.receiveOnly || s.reflect
 	switch {
 	case s.oneWay && !two:
-		return refuse("one-way", "", "needs two ports")
-	case (s.sendOnly || s.receiveOnly) && two:
-		return fmt.Errorf("--send-only and --receive-only are for one port")
-	case s.sendOnly && s.receiveOnly:
-		return fmt.Errorf("--send-only and --receive-only exclude each other")
-	case s.receiveOnly && s.replay != nil:
-		return fmt.Errorf("--receive-only and --replay exclude each other")
+		return fmt.Errorf("--one-way: needs two ports")
+	case s.passive && s.replay != nil:
+		return fmt.Errorf("--replay: not together with --%s", alone)
 	case len(s.replay) > 2 || len(s.replay) == 2 && (!two || s.oneWay):
 		return refuse("replay", c.String("replay"), "more files than ports that send")
-	case (s.sendOnly || s.receiveOnly) && s.search != nil:
-		return refuse("search", c.String("search"), "nothing that is sent comes back")
-	case (s.sendOnly || s.receiveOnly) && s.loss != nil:
-		return refuse("expect-loss", c.String("expect-loss"), "nothing that is sent comes back")
+	case alone != "" && s.search != nil:
+		return refuse("search", c.String("search"), "not together with --%s: nothing that is sent comes back", alone)
+	case alone != "" && s.loss != nil:
+		return refuse("expect-loss", c.String("expect-loss"), "not together with --%s: nothing that is sent comes back", alone)
 	}
 	return nil
 }
 
 // assign says what each port sends; their own addresses are known now.
 func (s *settings) assign(ports []*gen.Port) {
-	if s.receiveOnly {
-		s.config.Check = gen.CheckNone
+	if s.passive {
+		s.config.Check, s.config.Reflect = gen.CheckNone, s.reflect
 		return
 	}
 	s.config.SendOnly = s.sendOnly

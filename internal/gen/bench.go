@@ -17,6 +17,7 @@ type Config struct {
 	CPUs     []int              // of the workers, one each; none: one worker that runs anywhere
 	Burst    int                // frames that are sent together at a set rate, if so many are due at all
 	SendOnly bool               // what is sent is not expected back
+	Reflect  bool               // what is received is sent back; then no port sends of itself
 	Window   uint64             // frames of a port under way at most; 0: any number
 }
 
@@ -60,7 +61,11 @@ func NewBench(ports *Ports, cfg Config) (*Bench, error) {
 	for i, port := range ports.all {
 		b.checkers[i] = newChecker(cfg.Check, b.clock, p, cfg.Traffic, queues)
 		for n := range port.queues.Load().rx {
-			b.receivers[i] = append(b.receivers[i], &receiver{port: port, number: n, check: b.checkers[i], burst: new(packet.Burst)})
+			r := &receiver{port: port, number: n, check: b.checkers[i], burst: new(packet.Burst)}
+			if cfg.Reflect {
+				r.mirror = new(reflector)
+			}
+			b.receivers[i] = append(b.receivers[i], r)
 		}
 		for n := range queues[i] {
 			s := &sender{port: port, number: n, burst: new(packet.Burst), window: cfg.Window}

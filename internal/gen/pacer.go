@@ -84,13 +84,12 @@ func (p *Pacer) skip(now uint64) {
 	if k <= backlog {
 		return
 	}
-	k = min(k-backlog, p.left)
+	k -= backlog
 	hi, lo := bits.Mul64(p.part, k)
 	var carry uint64
 	p.nextPart, carry = bits.Add64(p.nextPart, lo, 0)
 	p.next += k*p.whole + hi + carry
-	p.skipped += k
-	p.left -= k
+	p.skipped += k // a count of frames is sent all the same, later
 }
 
 // Done reports whether nothing will be due any more.

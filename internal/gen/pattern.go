@@ -59,6 +59,9 @@ func (p *pattern) total(n, front int, seq uint32) uint32 {
 func (p *pattern) matches(q *packet.Packet, v *view, front int, seq uint32) bool {
 	at := v.at + markLen(v.tcp)
 	left := v.data - markLen(v.tcp)
+	if head := q.Head(); left <= front && at+left <= len(head) { // all of it, in most short frames
+		return string(head[at:at+left]) == string(p.bytes[:left])
+	}
 	c := comparison{p: p.bytes, front: front, rotation: rotation(seq), left: left}
 	if !c.next(q.Head()[at:]) {
 		return false

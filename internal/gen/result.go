@@ -60,6 +60,7 @@ func (b *Bench) result(t Trial, took time.Duration) Result {
 		var from PortResult
 		b.countSent((i+len(b.ports.all)-1)%len(b.ports.all), &from)
 		b.countReceived(i, &p, from.Sent)
+		b.countReflected(i, &p)
 		p.Latency = b.latency(&b.checkers[i].ages)
 		ages.Merge(&b.checkers[i].ages)
 		p.rates(took)
@@ -81,6 +82,20 @@ func (b *Bench) countSent(i int, p *PortResult) {
 			if reason != packet.TxRingFull {
 				p.fail(reason, s.stats.Drops[reason].Load())
 			}
+		}
+	}
+}
+
+// countReflected adds what port i sent back.
+func (b *Bench) countReflected(i int, p *PortResult) {
+	for _, r := range b.receivers[i] {
+		if r.mirror == nil {
+			continue
+		}
+		p.Sent += r.mirror.stats.Packets.Load()
+		p.SentBytes += r.mirror.stats.Bytes.Load()
+		for reason := range packet.NumDropReasons {
+			p.fail(reason, r.mirror.stats.Drops[reason].Load())
 		}
 	}
 }

@@ -46,6 +46,9 @@ func (b *Bench) Run(ctx context.Context, t Trial) (Result, error) {
 		b.checkers[i].begin(b.trial)
 		for _, r := range b.receivers[i] {
 			r.stats = netdev.RxStats{}
+			if r.mirror != nil {
+				r.mirror.stats = netdev.TxStats{}
+			}
 		}
 	}
 	if t.Duration == 0 {
@@ -64,7 +67,7 @@ func (b *Bench) Run(ctx context.Context, t Trial) (Result, error) {
 		}
 	}
 	done := b.start(workers)
-	err := b.watch(ctx, t, began)
+	err := b.watch(ctx, t, began, workers)
 	stop.Store(true)
 	for range workers {
 		<-done
@@ -132,7 +135,7 @@ func (b *Bench) start(workers []*worker) <-chan struct{} {
 }
 
 // watch waits until all is sent and has arrived, or does not come any more.
-func (b *Bench) watch(ctx context.Context, t Trial, began time.Time) error {
+func (b *Bench) watch(ctx context.Context, t Trial, began time.Time, workers []*worker) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	told := began
@@ -143,6 +146,11 @@ func (b *Bench) watch(ctx context.Context, t Trial, began time.Time) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
+		}
+		for _, w := range workers {
+			if w.over.Load() { // it cannot work
+				return nil
+			}
 		}
 		now := time.Now()
 		sending := !b.sent() || b.silent() && now.Sub(began) < t.Duration
@@ -189,6 +197,11 @@ func (b *Bench) snapshot(elapsed time.Duration) Snapshot {
 		for _, x := range b.senders[i] {
 			n.Sent += x.stats.Packets.Load()
 			n.Refused += x.refused.Load()
+		}
+		for _, r := range b.receivers[i] {
+			if r.mirror != nil {
+				n.Sent += r.mirror.stats.Packets.Load()
+			}
 		}
 		s.Ports = append(s.Ports, n)
 	}

@@ -3,7 +3,6 @@ package gen
 import (
 	"encoding/binary"
 
-	"github.com/gvswitch/gvswitch/internal/checksum"
 	"github.com/gvswitch/gvswitch/packet"
 )
 
@@ -89,18 +88,17 @@ func (v *view) whole(p *packet.Packet) bool { return v.at+v.data <= int(p.Len) }
 // sums reports whether the checksums are right, given that the payload is. A partial one must have the pseudo header's sum.
 func (v *view) sums(p *packet.Packet, pat *pattern, front int, seq uint32) bool {
 	b := p.Head()
-	n := uint32(v.data + v.at - v.l4)
-	var pseudo uint32
+	pseudo := uint64(protocol(v.tcp)) + uint64(v.data+v.at-v.l4)
 	if v.v6 {
 		if b[v.l3]>>4 != 6 {
 			return false
 		}
-		pseudo = protocol(v.tcp) + n + uint32(checksum.Sum(b[v.l3+8:v.l3+ipv6Header], 0))
+		pseudo += words(b[v.l3+8 : v.l3+ipv6Header])
 	} else {
-		if checksum.Sum(b[v.l3:v.l4], 0) != 0xffff {
+		if b[v.l3]>>4 != 4 || fold64(words(b[v.l3:v.l4])) != 0xffff {
 			return false
 		}
-		pseudo = protocol(v.tcp) + n + uint32(checksum.Sum(b[v.l3+12:v.l3+ipv4Header], 0))
+		pseudo += words(b[v.l3+12 : v.l3+ipv4Header])
 	}
 	field := v.l4 + udpSum
 	if v.tcp {
@@ -108,14 +106,39 @@ func (v *view) sums(p *packet.Packet, pat *pattern, front int, seq uint32) bool 
 	}
 	have := binary.BigEndian.Uint16(b[field:])
 	if p.Flags&packet.CsumPartial != 0 {
-		return int(p.CsumStart) == v.l4 && int(p.CsumOffset) == field-v.l4 && uint32(have) == fold(pseudo)
+		return int(p.CsumStart) == v.l4 && int(p.CsumOffset) == field-v.l4 && uint64(have) == fold64(pseudo)
 	}
 	if have == 0 && !v.tcp && !v.v6 {
 		return true
 	}
-	first := v.at + markLen(v.tcp)
-	sum := pseudo + uint32(checksum.Sum(b[v.l4:first], 0)) + pat.total(v.data-markLen(v.tcp), front, seq)
-	return fold(sum) == 0xffff
+	mark := markLen(v.tcp)
+	sum := pseudo + words(b[v.l4:v.at+mark]) + uint64(pat.total(v.data-mark, front, seq))
+	return fold64(sum) == 0xffff
+}
+
+// words is the sum of the 16-bit words of b, whose length is even, not folded: for headers, which are short.
+func words(b []byte) (s uint64) {
+	for len(b) >= 8 {
+		x := binary.BigEndian.Uint64(b)
+		s += x>>32 + x&0xffffffff
+		b = b[8:]
+	}
+	if len(b) >= 4 {
+		s += uint64(binary.BigEndian.Uint32(b))
+		b = b[4:]
+	}
+	if len(b) >= 2 {
+		s += uint64(binary.BigEndian.Uint16(b))
+	}
+	return s
+}
+
+// fold64 is fold for what words adds up.
+func fold64(s uint64) uint64 {
+	s = s>>32 + s&0xffffffff
+	s = s>>16 + s&0xffff
+	s = s>>16 + s&0xffff
+	return s>>16 + s&0xffff
 }
 
 func protocol(tcp bool) uint32 {

@@ -40,6 +40,7 @@ type receiver struct {
 	check  *Checker
 	burst  *packet.Burst
 	stats  netdev.RxStats
+	mirror *reflector // nil: nothing is sent back
 }
 
 // worker polls some queues.
@@ -97,6 +98,9 @@ func (w *worker) turn() {
 		}
 		if n := r.rx.Recv(r.burst, &r.stats); n > 0 {
 			r.check.Look(r.burst, n, w.clock.ticks(w.at()))
+			if r.mirror != nil {
+				r.mirror.back(r.burst, n)
+			}
 			r.rx.Release()
 		}
 	}
@@ -114,6 +118,12 @@ func (w *worker) reload() {
 		r.rx = nil
 		if q := r.port.queues.Load(); r.number < len(q.rx) {
 			r.rx = q.rx[r.number]
+		}
+		if r.mirror != nil {
+			r.mirror.tx = nil
+			if q := r.port.queues.Load(); len(q.tx) > 0 {
+				r.mirror.tx = q.tx[r.number%len(q.tx)]
+			}
 		}
 	}
 }
