@@ -76,15 +76,7 @@ var currentFlows = regexp.MustCompile(`flows +: \(current (\d+)\)`)
 
 // megaflows is how many the switch has now.
 func megaflows(ctx context.Context, sw bridge) (float64, error) {
-	text, err := sw.ctl(ctx, "upcall/show")
-	if err != nil {
-		return 0, err
-	}
-	m := currentFlows.FindStringSubmatch(text)
-	if m == nil {
-		return 0, fmt.Errorf("upcall/show tells no number of flows:\n%s", text)
-	}
-	return strconv.ParseFloat(m[1], 64)
+	return figure(ctx, sw, "upcall/show", currentFlows)
 }
 
 // warmUp lets the generator go on until the switch has so many megaflows, or gets no more of them. The flow limit is

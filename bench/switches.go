@@ -165,13 +165,18 @@ var cyclesLine = regexp.MustCompile(`avg processing cycles per packet: ([0-9.]+)
 
 // cycles is the switch's own figure of busy cycles per packet.
 func cycles(ctx context.Context, sw bridge) (float64, error) {
-	text, err := sw.ctl(ctx, "dpif-netdev/pmd-stats-show")
+	return figure(ctx, sw, "dpif-netdev/pmd-stats-show", cyclesLine)
+}
+
+// figure is a number that a command tells, the first group of line.
+func figure(ctx context.Context, sw bridge, command string, line *regexp.Regexp) (float64, error) {
+	text, err := sw.ctl(ctx, command)
 	if err != nil {
 		return 0, err
 	}
-	m := cyclesLine.FindStringSubmatch(text)
+	m := line.FindStringSubmatch(text)
 	if m == nil {
-		return 0, fmt.Errorf("pmd-stats-show tells no cycles per packet:\n%s", text)
+		return 0, fmt.Errorf("%s: there is no %q in\n%s", command, line, text)
 	}
 	return strconv.ParseFloat(m[1], 64)
 }

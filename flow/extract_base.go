@@ -23,14 +23,7 @@ func ExtractBase(p *packet.Packet, k *Key) Offsets {
 	}
 	b := (*[commonLen]byte)(h)
 	have := uint32(p.HeadLen)
-	l3, tag := hdr.EthernetLen, uint64(0)
-	src := binary.BigEndian.Uint64(b[6:14])
-	if t := uint16(src); hdr.IsVLAN(t) {
-		tag = binary.BigEndian.Uint64(b[10:18])
-		src = src&^0xffff | tag&0xffff
-		tag = tag >> 16 << 32
-		l3 = hdr.EthernetLen + hdr.VLANLen
-	}
+	src, tag, l3 := link((*[hdr.EthernetLen + hdr.VLANLen]byte)(b[:]))
 	if uint16(src) != hdr.TypeIPv4 {
 		return notIPv4(p, k)
 	}
@@ -65,6 +58,16 @@ func ExtractBase(p *packet.Packet, k *Key) Offsets {
 	return Offsets{L3: uint16(l3), L4: uint16(l3 + hdr.IPv4Len), End: uint32(l3) + total}
 }
 
+// link is what a key has of the link layer and at most one tag, and where what follows begins.
+func link(b *[hdr.EthernetLen + hdr.VLANLen]byte) (src, tag uint64, l3 int) {
+	src = binary.BigEndian.Uint64(b[6:14])
+	if !hdr.IsVLAN(uint16(src)) {
+		return src, 0, hdr.EthernetLen
+	}
+	tag = binary.BigEndian.Uint64(b[10:18])
+	return src&^0xffff | tag&0xffff, tag >> 16 << 32, hdr.EthernetLen + hdr.VLANLen
+}
+
 // notIPv4 is ExtractBase for IPv6; it leaves all else to extract.
 //
 //go:noinline
@@ -76,14 +79,7 @@ func notIPv4(p *packet.Packet, k *Key) Offsets {
 	}
 	b := (*[n]byte)(h)
 	have := uint32(p.HeadLen)
-	l3, tag := hdr.EthernetLen, uint64(0)
-	src := binary.BigEndian.Uint64(b[6:14])
-	if t := uint16(src); hdr.IsVLAN(t) {
-		tag = binary.BigEndian.Uint64(b[10:18])
-		src = src&^0xffff | tag&0xffff
-		tag = tag >> 16 << 32
-		l3 = hdr.EthernetLen + hdr.VLANLen
-	}
+	src, tag, l3 := link((*[hdr.EthernetLen + hdr.VLANLen]byte)(b[:]))
 	if uint16(src) != hdr.TypeIPv6 {
 		return extract(p, k)
 	}

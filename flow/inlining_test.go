@@ -23,7 +23,7 @@ func TestInlining(t *testing.T) {
 			t.Errorf("%s is not inlined", name)
 		}
 	}
-	for _, name := range []string{"pull", "fold", "fragBits", "ports"} {
+	for _, name := range []string{"pull", "fold", "fragBits", "ports", "link"} {
 		if !inlined[name] {
 			t.Errorf("%s is not inlined", name)
 		}

@@ -106,28 +106,25 @@ func permute(args []string, options []option) (given, operands []string, err err
 // readFlowOptions reads options, each of the form --name or --name=value.
 func readFlowOptions(given []string) (flowOptions, error) {
 	var o flowOptions
+	flags := map[string]*bool{
+		"strict": &o.strict, "bundle": &o.bundle, "readd": &o.readd, "read-only": &o.readOnly, "may-create": &o.mayCreate,
+		"help": &o.help, "version": &o.version,
+	}
+	choices := map[string]*choice{"names": &o.names, "stats": &o.stats}
 	for _, word := range given {
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if f := flags[name]; f != nil {
+			*f = true
+			continue
+		}
+		if c := choices[strings.TrimPrefix(name, "no-")]; c != nil {
+			if *c = yes; strings.HasPrefix(name, "no-") {
+				*c = no
+			}
+			continue
+		}
 		var err error
 		switch name {
-		case "strict":
-			o.strict = true
-		case "bundle":
-			o.bundle = true
-		case "readd":
-			o.readd = true
-		case "read-only":
-			o.readOnly = true
-		case "may-create":
-			o.mayCreate = true
-		case "names":
-			o.names = yes
-		case "no-names":
-			o.names = no
-		case "stats":
-			o.stats = yes
-		case "no-stats":
-			o.stats = no
 		case "sort", "rsort":
 			err = o.addSort(name, value, hasValue)
 		case "protocols":
@@ -138,10 +135,6 @@ func readFlowOptions(given []string) (flowOptions, error) {
 			o.json = value == "json"
 		case "timeout":
 			o.timeout, err = readTimeout(value)
-		case "help":
-			o.help = true
-		case "version":
-			o.version = true
 		}
 		if err != nil {
 			return o, err

@@ -204,24 +204,16 @@ func (p *parser) indented(l logical, text, word, rest string) error {
 	return nil
 }
 
+// expectations are those that a word begins; any other one is of frames.
+var expectations = map[string]ExpectKind{
+	"drop": ExpectDrop, "looks": ExpectLooks, "ignores": ExpectIgnores, "megaflow": ExpectMegaflow, "actions": ExpectActions,
+}
+
 // expect reads an expectation of a step.
 func (s *Step) expect(text, word, rest string) (Expect, error) {
 	e := Expect{Text: text}
-	switch word {
-	case "drop":
-		e.Kind, e.Text = ExpectDrop, rest
-		return e, nil
-	case "looks":
-		e.Kind, e.Text = ExpectLooks, rest
-		return e, nil
-	case "ignores":
-		e.Kind, e.Text = ExpectIgnores, rest
-		return e, nil
-	case "megaflow":
-		e.Kind, e.Text = ExpectMegaflow, rest
-		return e, nil
-	case "actions":
-		e.Kind, e.Text = ExpectActions, rest
+	if kind, ok := expectations[word]; ok {
+		e.Kind, e.Text = kind, rest
 		return e, nil
 	}
 	ports, ok := strings.CutSuffix(word, ":")
