@@ -60,7 +60,11 @@ type Device interface {
 	// Redirect lets descriptor old, which a ring uses, refer to what replacement
 	// refers to, and consumes replacement.
 	Redirect(old, replacement int)
-	// Channel is the way to send ConfigChange, or -1 when there is none any more.
+	// IOTLB obeys an update or an invalidation of the guest's IOMMU; with
+	// FeatureAccessPlatform the addresses of rings are translated by those. When it returns, nobody
+	// uses what was invalidated, and rings that miss their parts wait for an update.
+	IOTLB(m IOTLBMsg) error
+	// Channel is the way to send messages to the front end, or -1 when there is none any more.
 	// The device owns it.
 	Channel(fd int)
 	// ResetControl forgets all that was set by the control queue.

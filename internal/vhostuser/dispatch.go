@@ -45,6 +45,7 @@ func init() {
 		SendRARP:            {size: 8, needs: ProtoRARP, do: (*Session).sendRARP},
 		NetSetMTU:           {size: 8, needs: ProtoMTU, do: (*Session).netSetMTU},
 		SetBackendReqFD:     {fds: 1, needs: ProtoBackendReq, do: (*Session).setBackendReqFD},
+		IOTLBMessage:        {size: iotlbMsgSize, needs: ProtoBackendReq, do: (*Session).iotlb},
 		GetConfig:           {size: -1, replies: true, needs: ProtoConfig, do: (*Session).getConfig},
 		SetConfig:           {size: -1, needs: ProtoConfig, do: (*Session).setConfig},
 		GetInflightFD:       {size: -1, replies: true, needs: ProtoInflightSHMFD, do: (*Session).getInflightFD},

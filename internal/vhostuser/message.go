@@ -31,6 +31,7 @@ const (
 	SendRARP            Request = 19
 	NetSetMTU           Request = 20
 	SetBackendReqFD     Request = 21
+	IOTLBMessage        Request = 22
 	GetConfig           Request = 24
 	SetConfig           Request = 25
 	GetInflightFD       Request = 31
@@ -51,7 +52,7 @@ var requestNames = map[Request]string{
 	SetVringErr: "SET_VRING_ERR", GetProtocolFeatures: "GET_PROTOCOL_FEATURES",
 	SetProtocolFeatures: "SET_PROTOCOL_FEATURES", GetQueueNum: "GET_QUEUE_NUM", SetVringEnable: "SET_VRING_ENABLE",
 	SendRARP: "SEND_RARP", NetSetMTU: "NET_SET_MTU", SetBackendReqFD: "SET_BACKEND_REQ_FD",
-	GetConfig: "GET_CONFIG", SetConfig: "SET_CONFIG",
+	IOTLBMessage: "IOTLB_MSG", GetConfig: "GET_CONFIG", SetConfig: "SET_CONFIG",
 	GetInflightFD: "GET_INFLIGHT_FD", SetInflightFD: "SET_INFLIGHT_FD", ResetDevice: "RESET_DEVICE",
 	GetMaxMemSlots: "GET_MAX_MEM_SLOTS", AddMemReg: "ADD_MEM_REG", RemMemReg: "REM_MEM_REG",
 	SetStatus: "SET_STATUS", GetStatus: "GET_STATUS",
@@ -116,6 +117,12 @@ func (m *Message) AppendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, m.Flags)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.Payload)))
 	return append(b, m.Payload...)
+}
+
+// ParseHeader reads the header of a message, and gives how long the payload is that follows.
+func ParseHeader(h *[HeaderSize]byte) (m Message, size int, err error) {
+	size, err = parseHeader(h, &m)
+	return m, size, err
 }
 
 // parseHeader reads a header, and gives how long the payload is that follows.

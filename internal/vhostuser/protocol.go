@@ -8,11 +8,12 @@ import (
 // Feature bits of GET_FEATURES that the protocol itself looks at; all others are
 // the device's business.
 const (
-	FeatureCtrlVQ     uint64 = 1 << 17 // virtio-net: there is a control queue
-	FeatureMQ         uint64 = 1 << 22 // virtio-net: several queue pairs
-	FeatureLogAll     uint64 = 1 << 26 // log dirty pages
-	FeatureProtocol   uint64 = 1 << 30 // protocol features can be negotiated
-	FeatureRingPacked uint64 = 1 << 34 // rings are packed
+	FeatureCtrlVQ         uint64 = 1 << 17 // virtio-net: there is a control queue
+	FeatureMQ             uint64 = 1 << 22 // virtio-net: several queue pairs
+	FeatureLogAll         uint64 = 1 << 26 // log dirty pages
+	FeatureProtocol       uint64 = 1 << 30 // protocol features can be negotiated
+	FeatureAccessPlatform uint64 = 1 << 33 // addresses are an IOMMU's
+	FeatureRingPacked     uint64 = 1 << 34 // rings are packed
 )
 
 // Protocol feature bits.

@@ -37,6 +37,12 @@ func (s *Session) holds(a uint64) bool {
 	return false
 }
 
+// reaches tells whether a ring may be at address a, as far as one can know: an IOMMU may say
+// later where that is.
+func (s *Session) reaches(a uint64) bool {
+	return s.Features&FeatureAccessPlatform != 0 || s.holds(a)
+}
+
 // setMemTable replaces all memory. If that fails, there is none: the front end
 // has given up the old one.
 func (s *Session) setMemTable(m *Message) error {
@@ -108,7 +114,7 @@ func (s *Session) recheckRings() {
 	for i := range s.Vrings {
 		v := &s.Vrings[i]
 		v.stale, v.broken = true, nil
-		if !s.holds(v.Desc) || !s.holds(v.Avail) || !s.holds(v.Used) {
+		if !s.reaches(v.Desc) || !s.reaches(v.Avail) || !s.reaches(v.Used) {
 			v.AddrSet = false
 		}
 	}

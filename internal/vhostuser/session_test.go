@@ -162,7 +162,15 @@ func (r *recorder) Channel(fd int) {
 	r.printf("  channel %s", r.name(FD{Num: fd}))
 }
 
-func (r *recorder) ResetControl()        { r.printf("  control reset") }
+func (r *recorder) ResetControl() { r.printf("  control reset") }
+func (r *recorder) IOTLB(m IOTLBMsg) error {
+	r.printf("  iotlb %d: %#x+%#x user=%#x perm=%d", m.Type, m.IOVA, m.Size, m.User, m.Perm)
+	if m.User == 0xbad {
+		return fmt.Errorf("failed as asked")
+	}
+	return nil
+}
+
 func (r *recorder) Config() []byte       { return []byte{2, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0xdc, 5} }
 func (r *recorder) SetMTU(mtu uint16)    { r.printf("  mtu %d", mtu) }
 func (r *recorder) SendRARP(mac [6]byte) { r.printf("  rarp %x", mac) }
@@ -291,6 +299,7 @@ func describe(m Message) string {
 //	SET_VRING_ADDR                       INDEX DESC AVAIL USED [LOG]
 //	SET_LOG_BASE                         SIZE OFFSET
 //	GET_INFLIGHT_FD, SET_INFLIGHT_FD     SIZE OFFSET QUEUES QUEUE_SIZE
+//	IOTLB_MSG                            TYPE IOVA SIZE USER PERM
 //	SET_MEM_TABLE, ADD_MEM_REG, REM_MEM_REG   GUEST:SIZE:USER:OFFSET ...
 //	GET_CONFIG, SET_CONFIG               OFFSET HEX
 //	SEND_RARP                            HEX of 6 bytes
@@ -366,6 +375,8 @@ func payload(r Request, args []string) ([]byte, error) {
 	switch {
 	case err != nil || len(n) == 0:
 		return nil, err
+	case r == IOTLBMessage:
+		return IOTLBMsg{IOVA: n[1], Size: n[2], User: n[3], Perm: Perm(n[4]), Type: IOTLBType(n[0])}.Append(nil), nil
 	case r == SetVringAddr:
 		a := VringAddr{Index: uint32(n[0]), Desc: n[1], Avail: n[2], Used: n[3], Log: ^uint64(0)}
 		if len(n) > 4 {

@@ -52,7 +52,7 @@ func (s *Session) setVringAddr(m *Message) error {
 		return refusef("%v: vring %d: %#x, %#x, %#x are not aligned to 16, 2 and 4 bytes", m.Request, p.Index, p.Desc, p.Avail, p.Used)
 	}
 	for _, a := range []uint64{p.Desc, p.Avail, p.Used} {
-		if !s.holds(a) {
+		if !s.reaches(a) {
 			return refusef("%v: vring %d: %#x is in none of the %d memory regions", m.Request, p.Index, a, len(s.Regions))
 		}
 	}

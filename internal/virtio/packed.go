@@ -128,9 +128,6 @@ func (p *Packed) fresh() bool {
 	return true
 }
 
-// Relocate implements Remapper.
-func (p *Packed) Relocate(desc, avail, used uintptr) { p.desc, p.driver, p.device = desc, avail, used }
-
 // Base implements Ring.
 func (p *Packed) Base() uint32 { return p.use.base() | p.use.base()<<16 }
 

@@ -105,9 +105,6 @@ type Remapper interface {
 	// Remap replaces Config.Mem and Config.Tables. What is gathered was found in
 	// the old ones: it belongs between Use and Gather.
 	Remap(buffers, tables *mem.Map)
-	// Relocate says where the three parts of the ring are now. They are the same
-	// memory as before, found at other addresses here.
-	Relocate(desc, avail, used uintptr)
 }
 
 // Config describes a virtqueue to the device side. The three parts are, of a packed

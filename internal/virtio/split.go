@@ -50,11 +50,6 @@ func NewSplit(c Config) (*Split, error) {
 	return s, nil
 }
 
-// Relocate implements Remapper.
-func (s *Split) Relocate(desc, avail, used uintptr) {
-	s.desc, s.avail, s.used, s.event = desc, avail, used, avail+4+2*uintptr(s.size)
-}
-
 // Base implements Ring.
 func (s *Split) Base() uint32 { return uint32(s.nextAvail) }
 

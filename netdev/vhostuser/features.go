@@ -83,6 +83,9 @@ func (s *settings) wanted() uint64 {
 	if s.offload {
 		f |= offloadFeatures
 	}
+	if s.iommu {
+		f |= virtio.FAccessPlatform
+	}
 	return closed((f | s.add) &^ s.remove)
 }
 

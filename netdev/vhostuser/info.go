@@ -58,6 +58,9 @@ func (d *Device) Info() netdev.Info {
 	if v.mtu != 0 {
 		s["guest-mtu"] = strconv.Itoa(int(v.mtu))
 	}
+	if p := d.peer; p != nil && p.iommu != nil && v.features&virtio.FAccessPlatform != 0 {
+		p.iommu.status(s)
+	}
 	if v.hint != "" {
 		s["hint"] = v.hint
 	}

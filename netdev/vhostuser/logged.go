@@ -70,7 +70,11 @@ func (p *peer) logged(vq virtio.Ring, s *vhostuser.RingStart, c *virtio.Config) 
 	}
 	if s.Vring.LogUsed {
 		desc, _, used := virtio.Sizes(c.Features, c.Size)
-		r.parts = append(r.parts, part{s.Vring.LogAddr, uint64(used)})
+		if c.Features&virtio.FAccessPlatform == 0 {
+			r.parts = append(r.parts, part{s.Vring.LogAddr, uint64(used)})
+		} else { // LogAddr is not the guest's physical address
+			r.each(c.Used, uint64(used), func(g, n uint64) { r.parts = append(r.parts, part{g, n}) })
+		}
 		if c.Features&virtio.FRingPacked != 0 { // the device writes descriptors
 			r.each(c.Desc, uint64(desc), func(g, n uint64) { r.parts = append(r.parts, part{g, n}) })
 		}

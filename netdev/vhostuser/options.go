@@ -34,6 +34,7 @@ type settings struct {
 	offload  bool
 	add      uint64 // features, besides what is offered anyhow
 	remove   uint64
+	iommu    bool // the guest may have one
 	mtu      int
 	mac      net.HardwareAddr
 }
@@ -48,6 +49,7 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 		pairs:    max(r.Int("vhost-max-queue-pairs", 0, 1, vhostuser.MaxQueuePairs), r.Int("n_rxq", 0, 1, vhostuser.MaxQueuePairs)),
 		zeroCopy: r.Bool("dq-zero-copy", true),
 		offload:  r.Bool("vhost-offload", false),
+		iommu:    r.Bool("vhost-iommu-support", false),
 	}
 	if s.pairs == 0 { // docs/decisions/0005-vhost-user-offer.md
 		s.pairs = 1

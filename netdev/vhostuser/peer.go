@@ -26,8 +26,9 @@ type peer struct {
 	session *vhostuser.Session
 	memory  vhostuser.Memory
 	rings   map[int]*ring
-	channel int // for messages to the front end, -1 none
-	pairs   int // offered
+	channel int    // for messages to the front end, -1 none
+	iommu   *iommu // of a guest that may have one
+	pairs   int    // offered
 	control virtio.Control
 
 	ownMAC     net.HardwareAddr                // that the guest has set by it, nil if none
@@ -55,6 +56,9 @@ func (d *Device) attach(c *net.UnixConn) *peer {
 	}
 	p.session, p.offered, p.pairs = vhostuser.NewSession(offer, p), offer.Features, offer.QueuePairs
 	p.id = id
+	if offer.Features&vhostuser.FeatureAccessPlatform != 0 {
+		p.iommu = newIOMMU()
+	}
 	d.peer = p
 	d.view = view{connected: true}
 	return p
@@ -72,6 +76,9 @@ func (p *peer) serve() (err error) {
 	p.d.info("guest connected")
 	p.d.wg.Go(p.watch)
 	p.d.wg.Go(p.guard)
+	if p.iommu != nil {
+		p.d.wg.Go(p.translate)
+	}
 	// A region that vanishes raises SIGBUS. The rings' memory is read here, too.
 	debug.SetPanicOnFault(true)
 	var m vhostuser.Message

@@ -26,6 +26,8 @@ type ring struct {
 	moved bool   // the guest made something available since
 
 	control *control
+	io      *ioRing              // of a guest with an IOMMU: what ring is, or is made of
+	waiting *vhostuser.RingStart // its parts are not translated yet, so there is no queue
 }
 
 // Start implements vhostuser.Device. p.mu is held.
@@ -58,8 +60,14 @@ func (p *peer) Stop(indices []int) []uint32 {
 	p.publish()
 	next := make([]uint32, len(gone))
 	for i, r := range gone {
-		next[i] = r.ring.Base()
+		next[i] = r.base
+		if r.ring != nil {
+			next[i] = r.ring.Base()
+		}
 		r.close()
+	}
+	if len(p.rings) == 0 {
+		p.flush() // while nothing runs, front ends take nothing back
 	}
 	return next
 }
@@ -71,7 +79,7 @@ func (r *ring) close() {
 		r.control.close()
 	case r.rx != nil:
 		r.rx.close()
-	default:
+	case r.tx != nil:
 		r.tx.close()
 	}
 }
@@ -87,18 +95,13 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 		Size: int(v.Num), Features: s.Features, Mem: p.memory.Guest(), Base: v.Base, DeviceWrites: !fromGuest,
 		Mixed: s.Control,
 	}
-	desc, avail, used := virtio.Sizes(c.Features, c.Size)
-	for _, part := range []struct {
-		host *uintptr
-		addr uint64
-		size int
-		name string
-	}{{&c.Desc, v.Desc, desc, "descriptor table"}, {&c.Avail, v.Avail, avail, "available ring"}, {&c.Used, v.Used, used, "used ring"}} {
-		host, ok := p.memory.User().Translate(part.addr, uint64(part.size))
-		if !ok {
-			return nil, fmt.Errorf("%s of %d bytes at %#x is not in one memory region", part.name, part.size, part.addr)
-		}
-		*part.host = host
+	io, there, err := p.place(s, &c)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		again := *s
+		return &ring{waiting: &again, state: s.State, kick: v.Kick, call: v.Call.Num, base: v.Base}, nil
 	}
 	for _, fd := range []int{v.Kick.Num, v.Call.Num} {
 		if fd >= 0 {
@@ -111,8 +114,11 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 	if err != nil {
 		return nil, err
 	}
+	if io != nil {
+		io.inner, vq = vq, io
+	}
 	vq = p.logged(vq, s, &c)
-	r := &ring{ring: vq, state: s.State, kick: v.Kick, call: v.Call.Num, base: vq.Base()}
+	r := &ring{ring: vq, io: io, state: s.State, kick: v.Kick, call: v.Call.Num, base: vq.Base()}
 	rc := ringConfig{
 		ring: vq, kickFD: v.Kick.Num, callFD: v.Call.Num, features: p.takes(s.Features),
 		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,
@@ -130,6 +136,28 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 		}
 	}
 	return r, err
+}
+
+// place finds the three parts of a ring. With an IOMMU that may have to wait for the front end.
+func (p *peer) place(s *vhostuser.RingStart, c *virtio.Config) (io *ioRing, there bool, err error) {
+	if s.Features&virtio.FAccessPlatform != 0 {
+		return p.translated(s, c)
+	}
+	v := &s.Vring
+	desc, avail, used := virtio.Sizes(c.Features, c.Size)
+	for _, part := range []struct {
+		host *uintptr
+		addr uint64
+		size int
+		name string
+	}{{&c.Desc, v.Desc, desc, "descriptor table"}, {&c.Avail, v.Avail, avail, "available ring"}, {&c.Used, v.Used, used, "used ring"}} {
+		host, ok := p.memory.User().Translate(part.addr, uint64(part.size))
+		if !ok {
+			return nil, false, fmt.Errorf("%s of %d bytes at %#x is not in one memory region", part.name, part.size, part.addr)
+		}
+		*part.host = host
+	}
+	return nil, true, nil
 }
 
 // publish makes the served rings the device's queues and returns when no poll thread

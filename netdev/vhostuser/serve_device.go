@@ -23,6 +23,7 @@ func (p *peer) Unmap(regions []vhostuser.Region) {
 	p.d.memory.Store(nil) // the addresses may be somebody else's in a moment
 	p.memory.Unmap(regions)
 	p.d.memory.Store(p.memory.Guest())
+	p.flush()
 }
 
 // Redirect implements vhostuser.Device: whoever writes to old writes to the
@@ -41,6 +42,10 @@ func (p *peer) Channel(fd int) {
 		_ = unix.Close(p.channel)
 	}
 	p.channel = fd
+	if p.iommu != nil {
+		p.iommu.asking = asking{}
+		p.iommu.poke()
+	}
 }
 
 // Config implements vhostuser.Device.

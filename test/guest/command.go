@@ -70,10 +70,21 @@ func (c *Config) qemuCommand(dir, image string) (*exec.Cmd, error) {
 	} else if c.Reconnect > 0 {
 		socket += fmt.Sprintf(",reconnect=%d", int(c.Reconnect.Seconds()))
 	}
+	var iommu []string
+	if c.IOMMU {
+		// ATS is of PCI Express, so the card has a port of its own.
+		iommu = []string{"-device", "intel-iommu,intremap=on,device-iotlb=on", "-device", "pcie-root-port,id=rp0,chassis=1,slot=1"}
+		nic = append(nic, "bus=rp0", "disable-legacy=on", "iommu_platform=on", "ats=on")
+	}
 	boot := append([]string{"console=ttyS0", "quiet", "panic=-1", "mitigations=off", "guest.agent=ttyS1"}, c.params()...)
+	machine := "q35,memory-backend=m0"
+	if c.IOMMU {
+		machine += ",kernel-irqchip=split"
+		boot = append(boot, "intel_iommu=on")
+	}
 	args := []string{
 		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-machine", "q35,memory-backend=m0", "-accel", "tcg", "-cpu", "max",
+		"-machine", machine, "-accel", "tcg", "-cpu", "max",
 		"-smp", fmt.Sprint(c.Queues), "-m", fmt.Sprintf("%dM", c.Memory),
 		"-object", fmt.Sprintf("memory-backend-memfd,id=m0,share=on,size=%dM", c.Memory),
 		"-kernel", kernel, "-initrd", image, "-append", strings.Join(boot, " "),
@@ -81,8 +92,9 @@ func (c *Config) qemuCommand(dir, image string) (*exec.Cmd, error) {
 		"-chardev", fmt.Sprintf("socket,id=agent,fd=%d", agentFD), "-serial", "chardev:agent",
 		"-chardev", socket,
 		"-netdev", fmt.Sprintf("vhost-user,id=n0,chardev=c0,queues=%d", c.Queues),
-		"-device", strings.Join(nic, ","),
 	}
+	// The IOMMU has to be there before what is behind it.
+	args = append(append(args, iommu...), "-device", strings.Join(nic, ","))
 	if c.Migrates {
 		args = append(args, "-qmp", "unix:"+qmpSocket(dir)+",server=on,wait=off")
 	}

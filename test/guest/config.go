@@ -46,6 +46,7 @@ type Config struct {
 	Device    string        // more virtio-net-pci properties: "csum=off,..."
 	Migrates  bool          // it can be given to Migrate
 	incoming  string        // where QEMU waits for a guest that migrates
+	IOMMU     bool          // the card's addresses go through an IOMMU, which the kernel uses
 
 	// BootTime is how long Start waits for the guest; 90 s when 0.
 	BootTime time.Duration
@@ -88,7 +89,7 @@ func (c *Config) completeUML() error {
 	switch {
 	case c.Listen:
 		return errors.New("guest " + c.Name + ": UML cannot listen for the switch")
-	case c.Queues > 1 || c.QueueSize != 0 || c.Reconnect != 0 || c.NoMrg || c.Device != "" || c.Migrates:
+	case c.Queues > 1 || c.QueueSize != 0 || c.Reconnect != 0 || c.NoMrg || c.Device != "" || c.Migrates || c.IOMMU:
 		return errors.New("guest " + c.Name + ": UML takes what the switch offers; use QEMU for device settings")
 	case strings.Contains(c.Socket, ":"):
 		return errors.New("guest " + c.Name + ": UML cannot have ':' in a socket path")

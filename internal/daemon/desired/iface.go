@@ -21,6 +21,7 @@ func (r *reader) iface(row Row, local bool) *Interface {
 	mtu, _ := row.Get("mtu_request").Int()
 	i.MTU = int(mtu)
 	i.readKind(row.Get("type").Str(), local)
+	i.inheritVhost(r.vhost)
 	i.readMAC(row.Get("mac").Str())
 	if i.Kind == Internal && !local && i.MAC == "" {
 		i.MAC = stableMAC(row.UUID())

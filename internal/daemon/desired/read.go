@@ -29,6 +29,7 @@ type reader struct {
 	env     Env
 	state   *State
 	sockDir string
+	vhost   map[string]string     // options of vhost-user ports that do not say otherwise
 	ports   map[ovsdb.UUID]string // Port rows seen, with the bridge they went to
 	ifaces  map[ovsdb.UUID]string // Interface rows seen, with the port they went to
 }
@@ -47,6 +48,7 @@ func (r *reader) root() {
 	other := options{m: row.Get("other_config").StringMap(), column: "other_config", report: &s.Report}
 	s.Threads = readThreads(&other, r.env.CPUs)
 	r.sockDir = r.readSockDir(&other)
+	r.vhost = readVhost(&other)
 	s.Flows = readFlows(&other)
 	readVLANLimit(&other)
 	other.leftover()

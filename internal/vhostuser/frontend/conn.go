@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,8 @@ type Conn struct {
 	// Protocol is what was acknowledged by SetProtocol; it decides whether Set waits
 	// for an answer.
 	Protocol uint64
+
+	mu sync.Mutex // one question at a time
 }
 
 // Dial connects to a back end that listens.
@@ -68,6 +71,8 @@ func (c *Conn) Reply(timeout time.Duration) (*vhostuser.Message, error) {
 
 // Get sends a message that is answered by definition, and gives the answer's payload.
 func (c *Conn) Get(r vhostuser.Request, payload []byte) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err := c.Post(r, payload); err != nil {
 		return nil, err
 	}
@@ -100,6 +105,8 @@ var ErrRefused = errors.New("refused by the back end")
 // it went.
 func (c *Conn) Set(r vhostuser.Request, payload []byte, fds ...int) error {
 	m := vhostuser.Message{Request: r, Flags: vhostuser.Version, Payload: payload}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	ack := c.Protocol&vhostuser.ProtoReplyAck != 0
 	if ack {
 		m.Flags |= vhostuser.FlagNeedReply

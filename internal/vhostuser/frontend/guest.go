@@ -33,6 +33,10 @@ type Config struct {
 	Base      uint64 // guest address of the memory
 	RxCuts    []int
 	RxDirect  bool // no indirect tables for receive buffers even if possible
+
+	// Translate, if there is one, makes the guest one with an IOMMU: all its addresses are
+	// translated by what IOMMU is told. It gets each miss.
+	Translate func(*IOMMU, vhostuser.IOTLBMsg)
 }
 
 func (c *Config) defaults() {
@@ -56,6 +60,7 @@ type Guest struct {
 	RAM      *RAM
 	Features uint64 // acknowledged
 	Queues   []*Queue
+	IOMMU    *IOMMU
 }
 
 // Queue is a queue pair.
@@ -74,6 +79,9 @@ func NewGuest(c *Conn, cfg Config) (*Guest, error) {
 	cfg.defaults()
 	g := &Guest{Conn: c, Config: cfg}
 	err := g.negotiate()
+	if err == nil && cfg.Translate != nil {
+		err = g.makeIOMMU()
+	}
 	if err == nil {
 		err = g.makeRAM()
 	}
@@ -101,6 +109,9 @@ func (g *Guest) negotiate() error {
 		return err
 	}
 	g.Features = offered &^ (g.Config.Clear | vhostuser.FeatureLogAll) // which is for migration alone
+	if g.Config.Translate == nil {
+		g.Features &^= vhostuser.FeatureAccessPlatform // as QEMU does
+	}
 	if !g.Config.Packed {
 		g.Features &^= ringPacked
 	}
@@ -141,10 +152,14 @@ func (g *Guest) makeRAM() error {
 }
 
 func (g *Guest) sendRAM() error {
-	if len(g.RAM.Regions) > vhostuser.MaxFDs {
-		return g.RAM.Add(g.Conn)
+	ram := g.RAM
+	if g.IOMMU != nil {
+		ram = ram.hidden()
 	}
-	return g.RAM.Table(g.Conn)
+	if len(ram.Regions) > vhostuser.MaxFDs {
+		return ram.Add(g.Conn)
+	}
+	return ram.Table(g.Conn)
 }
 
 func (g *Guest) makeQueues() error {
@@ -217,7 +232,11 @@ func (g *Guest) Addr(vring int, r *virtiotest.Ring) error {
 
 // AddrOf is what Addr sends.
 func (g *Guest) AddrOf(vring int, r *virtiotest.Ring) vhostuser.VringAddr {
-	return vhostuser.VringAddr{Index: uint32(vring), Desc: userBase + r.Desc, Avail: userBase + r.Avail, Used: userBase + r.Used}
+	base := uint64(userBase)
+	if g.IOMMU != nil {
+		base = 0
+	}
+	return vhostuser.VringAddr{Index: uint32(vring), Desc: base + r.Desc, Avail: base + r.Avail, Used: base + r.Used}
 }
 
 // Vring sends a message with a vring's number and a value.
@@ -322,6 +341,9 @@ func Signal(fd int) {
 // Close closes everything, as the end of the guest's process would.
 func (g *Guest) Close() {
 	_ = g.Conn.Close()
+	if g.IOMMU != nil {
+		g.IOMMU.close()
+	}
 	for _, q := range g.Queues {
 		for _, fd := range []int{q.kickRX, q.callRX, q.kickTX, q.callTX} {
 			if fd >= 0 {
