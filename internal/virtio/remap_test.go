@@ -46,7 +46,6 @@ func TestRemap(t *testing.T) {
 		r.RawDesc(0, tableAt, 16, virtiotest.Indirect, 0)
 		r.Post(0)
 		r.Publish()
-		remap := dev.(virtio.Remapper)
 		held := dev.Held()
 		for _, step := range []struct {
 			buffers, tables *mem.Map
@@ -59,7 +58,7 @@ func TestRemap(t *testing.T) {
 			{pages(dataAt, dataAt+0x1000), pages(tableAt), virtio.OK, 0},
 		} {
 			dev.Use(0)
-			remap.Remap(step.buffers, step.tables)
+			dev.Remap(step.buffers, step.tables)
 			if n := dev.Gather(1); n != 1 {
 				t.Fatalf("%d chains", n)
 			}

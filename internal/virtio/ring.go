@@ -97,11 +97,7 @@ type Ring interface {
 	// vhost-user's GET_VRING_BASE. A split ring's is the next available entry; a
 	// packed one's has that (15 bits), its wrap counter, and both for the used side.
 	Base() uint32
-}
 
-// Remapper is a Ring whose view of the driver's memory can change: every kind is one. Nobody
-// else uses the ring meanwhile.
-type Remapper interface {
 	// Remap replaces Config.Mem and Config.Tables. What is gathered was found in
 	// the old ones: it belongs between Use and Gather.
 	Remap(buffers, tables *mem.Map)

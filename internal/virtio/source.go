@@ -35,7 +35,7 @@ func newSource(c *Config) source {
 // Held implements Ring.
 func (s *source) Held() *Batch { return &s.Batch }
 
-// Remap implements Remapper.
+// Remap implements Ring.
 func (s *source) Remap(buffers, tables *mem.Map) {
 	s.mem, s.tables, s.region = buffers, tables, mem.Region{}
 }

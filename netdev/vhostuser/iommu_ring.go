@@ -89,6 +89,9 @@ func (r *ioRing) Base() uint32 { return r.inner.Base() }
 // Empty implements virtio.Ring. Without its parts nobody knows.
 func (r *ioRing) Empty() bool { return !r.paused.Load() && r.inner.Empty() }
 
+// Remap implements virtio.Ring. The maps are the IOMMU's business.
+func (r *ioRing) Remap(*mem.Map, *mem.Map) {}
+
 // Gather implements virtio.Ring.
 func (r *ioRing) Gather(want int) int {
 	if !r.inBurst() {
@@ -134,7 +137,7 @@ func (r *ioRing) renew() {
 	if m == r.cur {
 		return
 	}
-	r.inner.(virtio.Remapper).Remap(r.buffers(m), m.read)
+	r.inner.Remap(r.buffers(m), m.read)
 	r.cur = m
 	r.misses[0].Store(0)
 }

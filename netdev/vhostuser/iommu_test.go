@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
 	"github.com/gvswitch/gvswitch/netdev"
@@ -338,4 +340,41 @@ func TestIOMMUHostile(t *testing.T) {
 		a.Close()
 	}
 	l.alive()
+}
+
+// An IOMMU and a table of what is in flight, both the front end's.
+func TestIOMMUInflight(t *testing.T) {
+	_, a, b := ioPair(t, frontend.Config{Translate: obey})
+	passIO(t, a, b)
+	fd, err := unix.MemfdCreate("inflight", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	area := vhostuser.InflightArea{Size: 16 << 10, Queues: 2, QueueSize: 256}
+	if err := unix.Ftruncate(fd, int64(area.Size)); err != nil {
+		t.Fatal(err)
+	}
+	q := a.Queues[0]
+	base := [2]uint32{}
+	for i := range base {
+		if base[i], err = a.Base(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Set(vhostuser.SetInflightFD, area.Append(nil), fd); err != nil {
+		t.Fatal(err)
+	}
+	kickRX, callRX, kickTX, callTX := q.FDs()
+	if err := a.StartRing(0, q.RX, kickRX, callRX, base[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.StartRing(1, q.TX, kickTX, callTX, base[1]); err != nil {
+		t.Fatal(err)
+	}
+	passIO(t, a, b)
+	if err := a.IOMMU.Invalidate(0, 0); err != nil {
+		t.Fatal(err)
+	}
+	passIO(t, a, b)
 }
