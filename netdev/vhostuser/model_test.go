@@ -54,7 +54,9 @@ type model struct {
 	seen    []string // what happened, to compare
 }
 
-func (m *model) note(format string, args ...any) { m.seen = append(m.seen, fmt.Sprintf(format, args...)) }
+func (m *model) note(format string, args ...any) {
+	m.seen = append(m.seen, fmt.Sprintf(format, args...))
+}
 
 // send queues random frames in random layouts and publishes them at once.
 func (m *model) send(c *modelConfig) {

@@ -27,18 +27,18 @@ const offloadBits = virtio.NetFCsum | virtio.NetFHostTSO4 | virtio.NetFHostTSO6 
 // rxQueue receives from a guest's transmit virtqueue. It never changes but for the
 // ring's positions: another state of the ring is another rxQueue.
 type rxQueue struct {
-	ring     virtio.Ring
-	held     *virtio.Batch // of ring
-	kick     int
-	call     int
-	hdr      uint32 // bytes of virtio net header in front of each frame
-	parse    bool   // headers may ask for something
-	lend     bool
-	discard  bool
-	taken    int    // chains behind the last burst
-	scratch  []byte // for tails that are not lent, MaxFrame for each packet
-	prefetch [packet.MaxBurst]uintptr
-	heads    [packet.MaxBurst]mem.Copy // to be made at the end of Recv
+	ring    virtio.Ring
+	held    *virtio.Batch // of ring
+	kick    int
+	call    int
+	hdr     uint32 // bytes of virtio net header in front of each frame
+	parse   bool   // headers may ask for something
+	lend    bool
+	discard bool
+	taken   int                       // chains behind the last burst
+	scratch []byte                    // for tails that are not lent, MaxFrame for each packet
+	frames  [packet.MaxBurst]uintptr  // where they begin, if in one piece
+	heads   [packet.MaxBurst]mem.Copy // to be made at the end of Recv
 }
 
 func newRxQueue(c ringConfig) (*rxQueue, error) {
@@ -73,18 +73,20 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 		return 0
 	}
 	// The frames are in the guest's cache: ask for their first lines all at once.
+	hdr, parse := q.hdr, q.parse
 	for i := range n {
-		q.prefetch[i] = r.Segs[r.Chains[i].First].Addr + uintptr(q.hdr)
+		q.frames[i] = frameAt(r, r.Chains[i].First, hdr, hdr)
 	}
-	mem.Prefetch(q.prefetch[:n])
+	mem.Prefetch(q.frames[:n])
 
 	got, bytes, heads := 0, uint64(0), 0
 	for i := range n {
 		c := &r.Chains[i]
 		p := &b.Pkts[got]
-		size := c.Len - q.hdr
-		if c.Count == 1 && !q.parse && size-packet.MinFrame <= packet.MaxFrame-packet.MinFrame {
-			q.heads[heads] = q.single(p, r.Segs[c.First].Addr+uintptr(q.hdr), size, got)
+		size := c.Len - hdr
+		if s := &r.Segs[c.First]; onePiece(c, s, hdr) && size-packet.MinFrame <= packet.MaxFrame-packet.MinFrame &&
+			(!parse || mem.Load16(s.Addr) == 0) { // flags and gso_type: it asks for nothing
+			q.heads[heads] = q.single(p, q.frames[i], size, got)
 			heads++
 		} else if why := q.general(p, c, got); why != packet.DropNone {
 			st.Drops[why].Add(1)
@@ -101,6 +103,21 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 		q.Release()
 	}
 	return got
+}
+
+// frameAt is where the frame begins in a chain with the given first segment, if it is in one
+// piece: behind the header, or in the next segment if the header has the first one for itself, of alone bytes.
+func frameAt(r *virtio.Batch, first, hdr, alone uint32) uintptr {
+	s := &r.Segs[first]
+	if s.Len == alone {
+		return r.Segs[first+1].Addr
+	}
+	return s.Addr + uintptr(hdr)
+}
+
+// onePiece tells whether a chain's frame is in one piece, where frameAt says. s is its first segment.
+func onePiece(c *virtio.Chain, s *virtio.Seg, alone uint32) bool {
+	return c.Count == 1 || c.Count == 2 && s.Len == alone
 }
 
 // single takes a frame that lies in one piece and asks for nothing. Its head is still
@@ -139,7 +156,11 @@ func (q *rxQueue) general(p *packet.Packet, c *virtio.Chain, slot int) packet.Dr
 	}
 	segs := q.held.Segs[c.First:][:c.Count]
 	var h [vnet.Len]byte
-	segs = cutHead(h[:q.hdr], segs)
+	if q.parse {
+		segs = cutHead(h[:q.hdr], segs)
+	} else {
+		segs = skipHead(q.hdr, segs)
+	}
 	p.Reset()
 	n := min(c.Len-q.hdr, packet.HeadCopy)
 	segs = cutHead(p.Room()[:n], segs)
@@ -171,6 +192,17 @@ func cutHead(dst []byte, segs []virtio.Seg) []virtio.Seg {
 			segs = segs[1:]
 		}
 	}
+	return segs
+}
+
+// skipHead is cutHead for bytes that nobody wants.
+func skipHead(n uint32, segs []virtio.Seg) []virtio.Seg {
+	for n >= segs[0].Len {
+		n -= segs[0].Len
+		segs = segs[1:]
+	}
+	segs[0].Addr += uintptr(n)
+	segs[0].Len -= n
 	return segs
 }
 

@@ -1,6 +1,8 @@
 package vhostuser
 
 import (
+	"encoding/binary"
+
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/internal/virtio"
 	"github.com/gvswitch/gvswitch/netdev"
@@ -15,7 +17,9 @@ type txQueue struct {
 	held    *virtio.Batch // of ring
 	call    int
 	hdr     uint32
-	merge   bool // a frame may take several buffers
+	last    uint32 // mask of the third 32-bit word: what of it is the header's
+	alone   uint32 // length of a segment that may have the header for itself: then all three words are
+	merge   bool   // a frame may take several buffers
 	retries int
 	caps    netdev.TxCaps
 
@@ -25,7 +29,12 @@ type txQueue struct {
 
 func newTxQueue(c ringConfig) (*txQueue, error) {
 	has := func(bits uint64) bool { return c.features&bits == bits }
+	last, alone := ^uint32(0), uint32(vnet.Len)
+	if virtio.NetHdrLen(c.features) == vnet.LegacyLen {
+		last, alone = 0xffff, 0
+	}
 	return &txQueue{
+		last: last, alone: alone,
 		ring: c.ring, held: c.ring.Held(), call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
 		merge: has(virtio.NetFMrgRxbuf), retries: c.retries,
 		caps: netdev.TxCaps{
@@ -77,8 +86,8 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 	// The buffers are in the guest's cache: ask for their first lines all at once, the
 	// frame's to be written, the header's to be looked at, see header.
 	for i := range n {
-		at := r.Segs[r.Chains[i].First].Addr
-		q.headers[i], q.frames[i] = at, at+uintptr(q.hdr)
+		first := r.Chains[i].First
+		q.headers[i], q.frames[i] = r.Segs[first].Addr, frameAt(r, first, q.hdr, q.alone)
 	}
 	mem.Prefetch(q.headers[:n])
 	mem.PrefetchWrite(q.frames[:n])
@@ -88,16 +97,16 @@ func (q *txQueue) put(b *packet.Burst, list []uint16, st *netdev.TxStats) (done 
 		p := &b.Pkts[list[done]]
 		if used < n {
 			c := &r.Chains[used]
-			if need := p.Len + q.hdr; c.Count == 1 && need <= c.Len {
-				at := r.Segs[c.First].Addr
-				q.header(at, p)
-				if at += uintptr(q.hdr); p.NSegs == 0 {
+			if need, s := p.Len+q.hdr, &r.Segs[c.First]; onePiece(c, s, q.alone) && need <= c.Len {
+				q.header(s.Addr, p)
+				at := q.frames[used]
+				if p.NSegs == 0 {
 					h := p.Head()
 					q.copies[copies] = mem.Copy{Dst: at, Src: mem.AddrOf(h), N: len(h)}
 					copies++
 				} else {
 					if used+1 < n && done+1 < len(list) {
-						ahead(&b.Pkts[list[done+1]], r.Segs[r.Chains[used+1].First].Addr)
+						ahead(&b.Pkts[list[done+1]], q.frames[used+1]&^63)
 					}
 					fill(at, p)
 				}
@@ -155,21 +164,22 @@ func fill(at uintptr, p *packet.Packet) {
 }
 
 // header writes the virtio net header of a frame in one buffer (virtio 1.2,
-// section 5.1.6.4). A plain one is written only where something else stands: buffers
+// section 5.1.6.4), in front of the frame, but only where something else stands: buffers
 // go round, and a cache line that nobody writes stays with both sides.
 func (q *txQueue) header(at uintptr, p *packet.Packet) {
-	if uint8(p.GSOType)|p.Flags != 0 && q.caps.Csum || q.hdr != vnet.Len {
+	const oneBuffer = 1 << 16 // num_buffers behind csum_offset, little endian
+	first, last := uint64(0), uint32(oneBuffer)
+	if uint8(p.GSOType)|p.Flags != 0 && q.caps.Csum {
 		var h [vnet.Len]byte
 		q.encode(&h, p, 1)
-		mem.CopyOut(at, h[:q.hdr])
-		return
+		first, last = binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint32(h[8:])
 	}
-	const oneBuffer = 1 << 16 // num_buffers behind csum_offset, little endian
-	if mem.Load64(at) != 0 {
-		mem.Store64(at, 0)
+	if mem.Load64(at) != first {
+		mem.Store64(at, first)
 	}
-	if mem.Load32(at+8) != oneBuffer {
-		mem.Store32(at+8, oneBuffer)
+	// What a legacy header has not got is the frame's, which is written later.
+	if (mem.Load32(at+8)^last)&q.last != 0 {
+		mem.Store32(at+8, last)
 	}
 }
 
