@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/gvswitch/gvswitch/test/peers"
 	"github.com/gvswitch/gvswitch/test/proc"
 )
 
@@ -48,28 +48,49 @@ func (g *gate) last() string {
 	return lines[len(lines)-1]
 }
 
+// startGen starts it as the driver of two vhost-user sockets.
 func (b *bench) startGen(_ context.Context, sockets [2]string, t traffic) (*generator, error) {
+	var vdevs, files []string
+	for i, path := range sockets {
+		vdevs = append(vdevs, virtioUser(i, path, t))
+		file, err := b.frameFile(t, i)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return b.startGenOn(&peers.Netns{}, vdevs, files, t)
+}
+
+// virtioUser is DPDK's virtio driver on a socket, as a device of the generator.
+func virtioUser(i int, path string, t traffic) string {
+	dev := fmt.Sprintf("net_virtio_user%d,path=%s,queues=%d,queue_size=1024", i, path, max(1, t.queues))
+	if t.queues > 1 {
+		dev += ",cq=1" // DPDK uses one pair without
+	}
+	if t.dev != "" {
+		dev += "," + t.dev
+	}
+	return dev
+}
+
+// startGenOn starts it in a namespace on any devices of DPDK's, with a file of frames for each.
+func (b *bench) startGenOn(ns *peers.Netns, vdevs, files []string, t traffic) (*generator, error) {
 	if t.warm == 0 {
 		t.warm = time.Second
 	}
 	args := []string{
 		"-c", "1", b.gen, "-l", "1", "--no-pci", "--in-memory", "--single-file-segments", "-m", "256",
-		"--file-prefix", filepath.Base(b.dir), "--no-telemetry", "--log-level=4",
+		"--file-prefix", fmt.Sprintf("%s-%d", filepath.Base(b.dir), b.gens.Add(1)), "--no-telemetry", "--log-level=4",
 	}
-	for i, path := range sockets {
-		args = append(args, fmt.Sprintf("--vdev=net_virtio_user%d,path=%s,queues=1,queue_size=1024", i, path))
+	for _, dev := range vdevs {
+		args = append(args, "--vdev="+dev)
 	}
 	args = append(args, "--", fmt.Sprintf("secs=%g", t.secs), fmt.Sprintf("warm=%g", t.warm.Seconds()), fmt.Sprintf("rate=%d", t.rate),
-		fmt.Sprintf("window=%d", t.window), fmt.Sprintf("moves=%d", t.moves), fmt.Sprintf("learns=%d", t.learns))
-	for i := range sockets {
-		path, err := b.frameFile(t, i)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, path)
-	}
+		fmt.Sprintf("window=%d", t.window), fmt.Sprintf("moves=%d", t.moves), fmt.Sprintf("learns=%d", t.learns), fmt.Sprintf("queues=%d", max(1, t.queues)))
+	args = append(append(args, t.options...), files...)
 	g := &generator{out: &gate{open: make(chan struct{})}, limit: t.warm + time.Duration(t.secs*float64(time.Second)) + 30*time.Second}
-	cmd := exec.Command("taskset", args...)
+	cmd := ns.Wrap("taskset", args...)
 	cmd.Stdout = g.out
 	var err error
 	g.p, err = proc.Start(cmd)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -14,10 +15,14 @@ import (
 type bench struct {
 	secs   float64
 	rounds int
+	only   string
 	dir    string // temporary files
 	bin    string // gvswitchd, gvsctl
 	gen    string // the generator
 	spin   string // the busy loop
+	io     string // what moves frames between devices alone
+
+	gens atomic.Uint32 // started, so that each has a name of its own
 }
 
 // row measures one group of lines of the report.
@@ -29,6 +34,11 @@ type row struct {
 
 var rows = []row{
 	{"forward", "MAC learning between two vhost-user ports", (*bench).forward},
+	{"rings", "MAC learning with other rings, 64 B", (*bench).rings},
+	{"zerocopy", "dequeue zero copy off and on", (*bench).zeroCopy},
+	{"virtio", "the device side and the driver side beside DPDK's", (*bench).virtio},
+	{"layouts", "descriptors of a frame", (*bench).layouts},
+	{"batching", "receiving in batches, and from two queues", (*bench).batching},
 	{"testpmd", "testpmd forwarding blindly between two net_vhost ports", (*bench).testpmd},
 	{"ports", "64 ports attached, 2 of them active", (*bench).manyPorts},
 	{"latency", "64 B at 200,000 frames/s, one way", (*bench).latency},
@@ -52,6 +62,7 @@ func main() {
 	out := flag.String("out", "", "also write the report, as a page of documentation, to this file")
 	flag.Float64Var(&b.secs, "secs", 3, "seconds of each measurement")
 	flag.IntVar(&b.rounds, "rounds", 3, "measurements of each switch")
+	flag.StringVar(&b.only, "only", "", "of rows that are many, measure those whose name has this in it")
 	flag.StringVar(&b.bin, "bin", "", "folder of gvswitchd and gvsctl (default: build them)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

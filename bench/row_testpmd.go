@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gvswitch/gvswitch/test/peers"
 	"github.com/gvswitch/gvswitch/test/proc"
 )
 
@@ -58,6 +59,12 @@ func (d *pmd) ofctl(_ context.Context, command string, _ ...string) (string, err
 }
 
 func (d *pmd) ofport(context.Context, string) (string, error) { return "", nil }
+
+func (d *pmd) namespace() *peers.Netns { return &peers.Netns{} }
+
+func (d *pmd) nic(_ context.Context, name string) error {
+	return fmt.Errorf("testpmd has no bridge for %q", name)
+}
 
 func (d *pmd) stop() {
 	_ = d.p.Stop(5 * time.Second)

@@ -23,6 +23,9 @@ type bridge interface {
 	ofctl(ctx context.Context, command string, args ...string) (string, error)
 	// ofport is a port's number in rules.
 	ofport(ctx context.Context, name string) (string, error)
+	// namespace is where its kernel devices are, and nic adds one of them as a port.
+	namespace() *peers.Netns
+	nic(ctx context.Context, name string) error
 	stop()
 }
 
@@ -100,6 +103,13 @@ func (g *gv) vhost(ctx context.Context, name string) (string, error) {
 	return filepath.Join(g.dir, name), err
 }
 
+func (g *gv) namespace() *peers.Netns { return g.ns }
+
+func (g *gv) nic(ctx context.Context, name string) error {
+	_, err := g.ctl(ctx, "add-port", "br0", name)
+	return err
+}
+
 func (g *gv) ofctl(ctx context.Context, command string, args ...string) (string, error) {
 	return g.ctl(ctx, append([]string{command, "br0"}, args...)...)
 }
@@ -137,6 +147,13 @@ func (b *bench) startOVS(ctx context.Context, settings ...string) (bridge, error
 func (o ovs) vhost(ctx context.Context, name string) (string, error) { return o.AddVhost(ctx, name) }
 
 func (o ovs) ctl(ctx context.Context, args ...string) (string, error) { return o.Appctl(ctx, args...) }
+
+func (o ovs) namespace() *peers.Netns { return o.Netns() }
+
+func (o ovs) nic(ctx context.Context, name string) error {
+	_, err := o.Vsctl(ctx, "add-port", "br0", name)
+	return err
+}
 
 func (o ovs) ofctl(ctx context.Context, command string, args ...string) (string, error) {
 	return proc.Run(ctx, "ovs-ofctl", append([]string{command, "unix:" + filepath.Join(o.Dir, "br0.mgmt")}, args...)...)

@@ -20,13 +20,17 @@ func (b *bench) tools(ctx context.Context) error {
 	}
 	b.gen, b.spin = filepath.Join(b.dir, "gen"), filepath.Join(b.dir, "spin")
 	cc := append([]string{"-O3", "-march=native", "-Wall", "-o", b.gen, "bench/gen/gen.c"}, strings.Fields(flags)...)
-	for _, lib := range []string{"eal", "ethdev", "mbuf", "mempool", "ring", "net_virtio"} {
+	for _, lib := range []string{"eal", "ethdev", "mbuf", "mempool", "ring"} { // it loads the drivers by itself
 		cc = append(cc, "-lrte_"+lib)
 	}
 	if _, err := proc.Run(ctx, "cc", cc...); err != nil {
 		return err
 	}
 	if _, err := proc.Run(ctx, "cc", "-O2", "-Wall", "-o", b.spin, "bench/gen/spin.c"); err != nil {
+		return err
+	}
+	b.io = filepath.Join(b.dir, "io")
+	if _, err := proc.Run(ctx, "go", "build", "-trimpath", "-o", b.io, "./bench/io"); err != nil {
 		return err
 	}
 	if b.bin == "" {
@@ -50,6 +54,10 @@ type traffic struct {
 	window int           // frames of a side under way at most, 0 for any number
 	moves  int           // addresses a second that are seen on the other side
 	learns int           // addresses a second that are new
+
+	dev     string   // more arguments of net_virtio_user: "packed_vq=1"
+	queues  int      // queue pairs, 1 when 0
+	options []string // more of the generator's own, see gen.c
 }
 
 func (t traffic) String() string {
@@ -77,7 +85,8 @@ type sample struct {
 	P99      float64 `json:"p99_us"`
 	P999     float64 `json:"p999_us"`
 	Max      float64 `json:"max_us"`
-	Cycles   float64 `json:"-"` // per packet, by the switch
+	Found    float64 `json:"found"` // frames/s that a search found
+	Cycles   float64 `json:"-"`     // per packet, by the switch
 
 	Megaflows float64 `json:"-"` // when measuring began, where that was asked
 }
@@ -118,6 +127,9 @@ func (b *bench) frameFile(t traffic, side int) (path string, err error) {
 	}
 	return path, err
 }
+
+// wanted tells whether a line is to be measured.
+func (b *bench) wanted(line string) bool { return strings.Contains(line, b.only) }
 
 // median of one figure over samples.
 func median[T any](of []T, figure func(T) float64) float64 {

@@ -77,6 +77,7 @@ test/proc, test/guest/wire, internal/unixsock < test/guest < test/guest/cmd/gues
 test/guest < test/peers < test/e2e;
 datapath/flowtest < test/flowdiff;
 internal/vhostuser/frontend, internal/virtio, internal/checksum, test/peers < bench/...;
+netdev/..., packet, internal/cpu < bench/io;
 `
 
 // order is the partial order that the policy states.

@@ -51,7 +51,7 @@ func matrixTestpmd(t *testing.T, c combination) {
 		Queues: queues, QueueSize: size, Server: c.on("server"),
 		Devargs: fmt.Sprintf("packed_vq=%s,mrg_rxbuf=%s,in_order=%s,vectorized=%s", c["packed_vq"], c["mrg_rxbuf"], c["in_order"], c["vectorized"]),
 		// Without this the packed ring's vector paths are not taken.
-		EAL:  []string{"--force-max-simd-bitwidth=512", "--log-level=pmd.net.virtio.init:info"},
+		EAL: []string{"--force-max-simd-bitwidth=512", "--log-level=pmd.net.virtio.init:info"},
 		// Rings of 1024 twice, in two queues of two ports, hold a buffer for each descriptor.
 		Args: []string{"--forward-mode=io", "--auto-start", "--total-num-mbufs=24000"},
 	}
