@@ -30,7 +30,7 @@ func generate(c *cli.Context) (err error) {
 		level = slog.LevelDebug
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level})))
-	ports, all, err := openPorts(c.Args().Slice())
+	ports, all, err := openPorts(c.Args().Slice(), s.longest())
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gvswitch/gvswitch/internal/gen"
@@ -33,6 +34,7 @@ type portSpec struct {
 	text    string
 	open    netdev.OpenFunc
 	name    string
+	virtio  bool
 	options netdev.Options
 }
 
@@ -43,6 +45,7 @@ func parsePort(text string, number int) (portSpec, error) {
 	if p.open = providers[kind]; p.open == nil {
 		return p, fmt.Errorf("port %q: type %q is not one of %s", text, kind, strings.Join(slices.Sorted(maps.Keys(providers)), ", "))
 	}
+	p.virtio = kind == "virtio-user"
 	first := true
 	for item := range strings.SplitSeq(rest, ",") {
 		key, value, isOption := strings.Cut(item, "=")
@@ -67,14 +70,35 @@ func parsePort(text string, number int) (portSpec, error) {
 	return p, err
 }
 
-// openPorts opens the ports that the arguments name.
-func openPorts(args []string) (*gen.Ports, []*gen.Port, error) {
+// fit takes the option mtu, and gives a virtio-user port, whose MTU is nobody else's affair, one that the longest frame fits.
+func (p *portSpec) fit(longest int) error {
+	if text, ok := p.options.Map["mtu"]; ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 68 || n > 65535 {
+			return fmt.Errorf("port %q: mtu=%s: must be a number from 68 to 65535", p.text, text)
+		}
+		delete(p.options.Map, "mtu")
+		p.options.MTU = n
+	} else if p.virtio && longest > defaultMTU {
+		p.options.MTU = longest
+	}
+	return nil
+}
+
+// defaultMTU is that of a virtio-user port.
+const defaultMTU = 1500
+
+// openPorts opens the ports that the arguments name, for frames whose longest has so many bytes of IP packet.
+func openPorts(args []string, longest int) (*gen.Ports, []*gen.Port, error) {
 	if len(args) < 1 || len(args) > 2 {
 		return nil, nil, fmt.Errorf("%d ports: one or two are needed, as virtio-user:path=/run/vu0 (--help tells more)", len(args))
 	}
 	var specs []portSpec
 	for i, text := range args {
 		p, err := parsePort(text, i)
+		if err == nil {
+			err = p.fit(longest)
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -244,6 +245,20 @@ func (s *settings) ways(c *cli.Context) error {
 	}
 	return nil
 }
+
+// longest is the length of the longest IP packet that is sent.
+func (s *settings) longest() int {
+	n := slices.Max(s.traffic.Sizes) - etherHeader - len(s.traffic.Tags)*vlanTag
+	for _, c := range s.replay {
+		n = max(n, c.Longest()-etherHeader)
+	}
+	return n
+}
+
+const (
+	etherHeader = 14
+	vlanTag     = 4
+)
 
 // assign says what each port sends; their own addresses are known now.
 func (s *settings) assign(ports []*gen.Port) {

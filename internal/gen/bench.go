@@ -54,8 +54,8 @@ func NewBench(ports *Ports, cfg Config) (*Bench, error) {
 				return nil, err
 			}
 		}
-		if queues[i] > 1 && cfg.Window > 0 {
-			return nil, refuse("window", cfg.Window, "port %s sends by %d queues: only one is possible", port.Name, queues[i])
+		if queues[i] > 1 && cfg.Window > 0 && cfg.Check == CheckNone {
+			return nil, refuse("window", cfg.Window, "port %s sends by %d queues, and without a check it is not known whose frames came", port.Name, queues[i])
 		}
 	}
 	for i, port := range ports.all {
@@ -69,6 +69,9 @@ func NewBench(ports *Ports, cfg Config) (*Bench, error) {
 		}
 		for n := range queues[i] {
 			s := &sender{port: port, number: n, burst: new(packet.Burst), window: cfg.Window}
+			if cfg.Window > 0 {
+				s.window = max(cfg.Window/uint64(queues[i]), 1)
+			}
 			if c := cfg.Replay[i]; c != nil {
 				s.source = c.source()
 			} else {
@@ -79,8 +82,11 @@ func NewBench(ports *Ports, cfg Config) (*Bench, error) {
 		}
 	}
 	for i, senders := range b.senders {
-		for _, s := range senders {
-			s.peer = b.checkers[b.Peer(i)]
+		for q, s := range senders {
+			peer := b.checkers[b.Peer(i)]
+			if s.came = &peer.Unique; cfg.Check != CheckNone {
+				s.came, s.top = &peer.from[i][q].came, &peer.from[i][q].top
+			}
 		}
 	}
 	return b, nil

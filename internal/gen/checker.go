@@ -23,6 +23,14 @@ type Tally struct {
 	Learned   mem.Counter // frames that were sent to let a switch learn addresses
 	Stray     mem.Counter // of an earlier trial
 	Foreign   mem.Counter // not ours
+
+	from [maxPorts][maxQueues]progress // by source; with CheckNone it is not known
+}
+
+// progress is how far a source's frames have come.
+type progress struct {
+	came mem.Counter // of Unique
+	top  mem.Counter // the highest number that came
 }
 
 // Checker looks at the frames that one port receives. Workers that poll queues of the port lock it.
@@ -140,6 +148,7 @@ func (c *Checker) look(p *packet.Packet, now uint32) {
 		c.Foreign.Add(1)
 		return
 	}
+	top := w.top
 	switch w.take(m.seq) {
 	case arrivedAgain:
 		c.Duplicate.Add(1)
@@ -147,6 +156,9 @@ func (c *Checker) look(p *packet.Packet, now uint32) {
 		c.TooLate.Add(1)
 	default:
 		c.Unique.Add(1)
+		source := &c.from[from][m.queue()]
+		source.came.Add(1)
+		source.top.Add(uint64(w.top - top))
 		c.ages.Add(now - m.time)
 		if last := &c.last[from][flow]; int32(m.seq-*last) > 0 {
 			*last = m.seq

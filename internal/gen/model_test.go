@@ -245,6 +245,26 @@ func TestWindowed(t *testing.T) {
 	}
 }
 
+// Frames that were lost do not fill the window: what is older than one that came is under way no longer.
+func TestWindowWithLoss(t *testing.T) {
+	b, w := newModel(t, 0, 1000, false, Config{Window: 20})
+	w[0].fault = func(n uint64, f []byte) [][]byte {
+		if n%10 == 0 {
+			return nil
+		}
+		return [][]byte{f}
+	}
+	trial := modelTrial
+	trial.Count, trial.Duration = 5000, 0
+	r, err := b.Run(t.Context(), trial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.Ports[1]; p.Lost != 500 || r.Seconds > 0.1 { // of the model's time
+		t.Errorf("%d lost in %.3f s", p.Lost, r.Seconds)
+	}
+}
+
 // A search finds the capacity of the model, for different allowances, up to its resolution.
 func TestSearch(t *testing.T) {
 	for _, c := range []struct {

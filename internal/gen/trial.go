@@ -115,7 +115,7 @@ func (s *sender) begin(trial int) {
 	s.stats = netdev.TxStats{}
 	s.refused.Add(-s.refused.Load())
 	s.skipped.Add(-s.skipped.Load())
-	s.seen, s.forgiven = 0, 0
+	s.seen, s.filled, s.forgiven = 0, 0, 0
 }
 
 // start runs the workers; each sends to the channel at its end.

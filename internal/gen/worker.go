@@ -25,11 +25,13 @@ type sender struct {
 	done    atomic.Bool
 	doneAt  uint64 // when, once done
 
-	window   uint64   // frames under way at most, 0 for any number
-	peer     *Checker // that looks at them
-	seen     uint64   // of peer's count
-	seenAt   uint64   // when that last grew
-	forgiven uint64   // frames that are taken for lost
+	window   uint64       // frames under way at most, 0 for any number
+	came     *mem.Counter // how many of them came
+	top      *mem.Counter // the highest number of these, nil if it is not known
+	filled   uint64       // numbers given out
+	seen     uint64       // of came
+	seenAt   uint64       // when that last grew
+	forgiven uint64       // frames that are taken for lost
 }
 
 // receiver takes what one queue of a port receives.
@@ -144,6 +146,7 @@ func (s *sender) send(now uint64, clock Clock) {
 		return
 	}
 	s.source.Fill(s.burst, n, clock.ticks(now))
+	s.filled += uint64(n)
 	before := s.stats.Packets.Load()
 	s.burst.Start(n)
 	s.tx.Send(s.burst, everything[:n], &s.stats)
@@ -160,18 +163,22 @@ func (s *sender) refuse(n int) {
 	}
 }
 
-// room is how many frames may be sent so that there are not too many under way. When nothing arrives for a while, those under way are taken for lost.
+// room is how many frames may be sent so that there are not too many under way. Lost ones are under way no longer: on a path that keeps order, all
+// that is older than the last one that came; and everything when nothing comes for a while.
 func (s *sender) room(now uint64, clock Clock) int {
 	if s.window == 0 {
 		return packet.MaxBurst
 	}
-	if got := s.peer.Unique.Load(); got != s.seen {
-		s.seen, s.seenAt = got, now
+	if came := s.came.Load(); came != s.seen {
+		s.seen, s.seenAt = came, now
 	}
 	sent := s.stats.Packets.Load()
 	under := sent - min(s.seen+s.forgiven, sent)
+	if s.top != nil {
+		under = min(under, s.filled-min(s.top.Load(), s.filled))
+	}
 	if under >= s.window {
-		if now-s.seenAt > clock.hz/100 {
+		if now-s.seenAt > clock.hz/patience {
 			s.forgiven += under
 			s.seenAt = now
 		}
@@ -179,3 +186,6 @@ func (s *sender) room(now uint64, clock Clock) int {
 	}
 	return int(min(s.window-under, packet.MaxBurst))
 }
+
+// patience is the part of a second after which frames under way are taken for lost.
+const patience = 4

@@ -36,7 +36,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	if checked {
 		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
-	cmd := exec.Command("go", append(args, "github.com/gvswitch/gvswitch/cmd/gvswitchd", "github.com/gvswitch/gvswitch/cmd/gvsctl")...)
+	cmd := exec.Command("go", append(args, "github.com/gvswitch/gvswitch/cmd/...")...)
 	cmd.Env = append(os.Environ(), cgo)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("go build: %w: %s", err, out)
