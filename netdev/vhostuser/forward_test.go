@@ -31,6 +31,19 @@ func TestForward(t *testing.T) {
 		"split receive":  {RxCuts: []int{12, 700}},
 		"like UML":       {Protocol: vhostuser.ProtoReplyAck | vhostuser.ProtoBackendReq | vhostuser.ProtoConfig, RxCuts: []int{12}},
 		"pretty minimal": {Clear: ^virtio.FVersion1},
+
+		"packed":               {Packed: true},
+		"packed, any order":    {Packed: true, Clear: virtio.FInOrder},
+		"packed, poll":         {Packed: true, Poll: true},
+		"packed, no event":     {Packed: true, Clear: virtio.FEventIdx},
+		"packed, no mergeable": {Packed: true, Clear: virtio.NetFMrgRxbuf, BufSize: 4096},
+		"packed, small":        {Packed: true, BufSize: 256},
+		"packed, ring of 2":    {Packed: true, QueueSize: 2},
+		"packed, ring of 3":    {Packed: true, QueueSize: 3},
+		"packed, ring of 7":    {Packed: true, QueueSize: 7},
+		"packed, large ring":   {Packed: true, QueueSize: 32768, Buffers: 300},
+		"packed, 32 regions":   {Packed: true, Regions: 32, Base: 1 << 32},
+		"packed, cut":          {Packed: true, RxCuts: []int{12, 700}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)

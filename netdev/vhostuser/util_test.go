@@ -39,6 +39,12 @@ func many(n, full int) int {
 	return n
 }
 
+// splitAndPacked runs a test for guests with either kind of ring.
+func splitAndPacked(t *testing.T, f func(t *testing.T, packed bool)) {
+	t.Run("split", func(t *testing.T) { f(t, false) })
+	t.Run("packed", func(t *testing.T) { f(t, true) })
+}
+
 func procFD(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 type (

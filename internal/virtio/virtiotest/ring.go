@@ -309,6 +309,14 @@ func (r *Ring) Pending() int {
 	return int(mem.Load16Acquire(r.addr(r.Used+2, 2)) - r.used)
 }
 
+// Standing is where a device stands whose used chains have all been taken, as GET_VRING_BASE says it.
+func (r *Ring) Standing() uint32 {
+	if r.packed != nil {
+		return r.Base(r.packed.used.word())
+	}
+	return r.Base(r.used)
+}
+
 // Indices are the published available index of a split ring and the next used index to take.
 func (r *Ring) Indices() (avail, used uint16) { return r.avail, r.used }
 
