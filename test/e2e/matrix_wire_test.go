@@ -115,11 +115,18 @@ func carry(from, to *wire, frames [][]byte) error {
 	got := make([]byte, 64<<10)
 	for sent, seen := 0, 0; seen < len(frames); seen++ {
 		for ; sent < len(frames) && sent < seen+underWay; sent++ {
-			if _, err := unix.Write(from.fd, frames[sent]); err != nil {
+			_, err := unix.Write(from.fd, frames[sent])
+			for err == unix.EINTR {
+				_, err = unix.Write(from.fd, frames[sent])
+			}
+			if err != nil {
 				return fmt.Errorf("%s to %s: send frame %d of %d bytes: %w", from.name, to.name, sent, len(frames[sent]), err)
 			}
 		}
 		n, err := unix.Read(to.fd, got)
+		for err == unix.EINTR { // the runtime sends signals to its threads
+			n, err = unix.Read(to.fd, got)
+		}
 		if err != nil {
 			return fmt.Errorf("%s to %s: frame %d of %d bytes did not come: %w", from.name, to.name, seen, len(frames[seen]), err)
 		}
