@@ -111,11 +111,15 @@ func migrations() int {
 
 // A running guest goes from one port of a switch to another, again and again.
 func TestMigration(t *testing.T) {
-	for name, c := range map[string]guest.Config{
-		"default": {},
-		"1024, no merge, no announcement of its own": {NoMrg: true, QueueSize: 1024, Device: "guest_announce=off"},
-		"packed":     {Device: "packed=on"},
-		"two queues": {Queues: 2},
+	for name, c := range map[string]struct {
+		guest.Config
+		port string
+	}{
+		"default":          {},
+		"1024, no merge":   {Config: guest.Config{NoMrg: true, QueueSize: 1024}},
+		"packed":           {Config: guest.Config{Device: "packed=on"}},
+		"two queues":       {Config: guest.Config{Queues: 2}},
+		"announces itself": {port: "options:virtio-features=+CTRL_VQ,+GUEST_ANNOUNCE"},
 	} {
 		if name != "default" && !soak {
 			continue
@@ -126,9 +130,13 @@ func TestMigration(t *testing.T) {
 			ns := addNamespace(s, "veth0", 2)
 			m := mover{t: t, peer: ns, from: ns.host.(*peers.Netns)}
 			for _, port := range []string{"vu0", "vu1"} {
-				m.places = append(m.places, s.AddVhost(port, "options:n_rxq=2", "options:vhost-offload=true"))
+				options := []string{"options:n_rxq=2", "options:vhost-offload=true"}
+				if c.port != "" {
+					options = append(options, c.port)
+				}
+				m.places = append(m.places, s.AddVhost(port, options...))
 			}
-			g := m.start(c)
+			g := m.start(c.Config)
 			pingAll(t, g, ns)
 			m.letters(g.ip, migrations())
 			m.run(g.ip, migrations())
