@@ -69,6 +69,9 @@ internal/daemon/desired, datapath < internal/daemon/reconcile < internal/daemon/
 config/client, config/store, config/server, internal/control, internal/pcapng, netdev/veth, netdev/dummy, netdev/... < internal/daemon;
 internal/daemon/status, internal/daemon/logging < internal/daemon < cmd/gvswitchd;
 
+# A program that is no switch and uses a device of its own.
+netdev/... < examples/...;
+
 # The tests' tools.
 NONE < internal/lint;
 NONE < test/proc, test/guest/wire;

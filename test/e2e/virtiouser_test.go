@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gvswitch/gvswitch/test/peers"
+	"github.com/gvswitch/gvswitch/test/proc"
 )
 
 // card is one combination of what a virtio-user port asks for.
@@ -228,6 +230,33 @@ func TestVirtioUserTestpmd(t *testing.T) {
 	l.every(t, func(t *testing.T, c card) {
 		l.status(t, c.paths()...)
 		l.exchange(t)
+	})
+}
+
+// A program with a card of its own pings through the switch, and is pinged.
+func TestVirtioUserExample(t *testing.T) {
+	ctx := context.Background()
+	program := filepath.Join(t.TempDir(), "virtio-ping")
+	if _, err := proc.Run(ctx, "go", "build", "-o", program, "github.com/gvswitch/gvswitch/examples/virtio-ping"); err != nil {
+		t.Fatal(err)
+	}
+	s := NewSwitch(t, Options{})
+	s.Ctl("add-br", "br0")
+	socket := s.AddVhost("app0")
+	ns := addNamespace(s, "ns0", 1)
+	p, err := proc.Start(exec.Command(program, "-path", socket, "-addr", "10.9.0.9", "-ping", ns.ip))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	if err := peers.Ping(ctx, ns.host, "10.9.0.9", pingTime); err != nil {
+		t.Error(err)
+	}
+	eventually(t, pingTime, "answers to the program", func() error {
+		if n := strings.Count(p.Output(), "answer from "+ns.ip); n < 3 {
+			return fmt.Errorf("%d answers: %s", n, p.Output())
+		}
+		return nil
 	})
 }
 
