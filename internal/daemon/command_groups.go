@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -39,8 +40,8 @@ func (c *commands) changeGroups(call *textCall) (control.Result, error) {
 	if err != nil {
 		return control.Result{}, err
 	}
-	if len(mods) > 1 && slices.Contains(call.given, "--bundle") {
-		return control.Result{}, fmt.Errorf("--bundle: several groups cannot be changed in one step in this version")
+	if slices.Contains(call.given, "--bundle") {
+		return control.Result{}, c.bundleGroups(b, mods, call.text, source)
 	}
 	for i := range mods {
 		if err := c.applyGroup(b, &mods[i]); err != nil {
@@ -74,12 +75,32 @@ func readGroups(text, source string, command ofp.GroupCommand, names ofp.Names) 
 	return mods, nil
 }
 
-func (c *commands) applyGroup(b *reconcile.BridgeEntry, m *ofp.GroupMod) error {
+// bundleGroups changes all groups or none.
+func (c *commands) bundleGroups(b *reconcile.BridgeEntry, mods []ofp.GroupMod, text, source string) error {
+	list := make([]rules.GroupChange, len(mods))
+	for i := range mods {
+		list[i] = groupChange(&mods[i])
+	}
+	_, err := b.DP.Tables().ApplyGroups(list, c.dp.Now())
+	var refused *rules.Error
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%s%w", place(text, source, refused.Index), plain(err))
+	}
+	c.flowsChanged(b, nil)
+	return err
+}
+
+func groupChange(m *ofp.GroupMod) rules.GroupChange {
 	def := m.Def
 	if m.Command == ofp.GroupDelete && def.ID == ofp.GroupAny {
 		def.ID = rules.GroupAll
 	}
-	_, err := b.DP.Tables().ApplyGroup(groupCommands[m.Command], &def, m.CommandBucket, c.dp.Now())
+	return rules.GroupChange{Command: groupCommands[m.Command], Def: &def, Where: m.CommandBucket}
+}
+
+func (c *commands) applyGroup(b *reconcile.BridgeEntry, m *ofp.GroupMod) error {
+	g := groupChange(m)
+	_, err := b.DP.Tables().ApplyGroup(g.Command, g.Def, g.Where, c.dp.Now())
 	return plain(err)
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -268,5 +269,52 @@ func TestMeters(t *testing.T) {
 	}
 	if _, err := tabs.ApplyMeter(MeterDelete, &ofp.MeterDef{ID: MeterAll}, 0); err != nil || len(tabs.Meters()) != 0 || tabs.Rules() != 1 {
 		t.Error(err, tabs.Rules())
+	}
+}
+
+// Several changes are all done or none.
+func TestApplyGroups(t *testing.T) {
+	tabs := New()
+	def := func(id uint32, ports ...uint32) *ofp.GroupDef {
+		d := &ofp.GroupDef{ID: id, Type: ofp.GroupAll}
+		for i, p := range ports {
+			d.Buckets = append(d.Buckets, ofp.Bucket{ID: uint32(i), WatchPort: ofp.PortNone, WatchGroup: ofp.GroupAny, Actions: out(p)})
+		}
+		return d
+	}
+	show := func() (s string) {
+		for _, g := range tabs.Groups() {
+			s += strings.TrimSpace(string(g.Def.Append(nil, nil))) + "\n"
+		}
+		return s
+	}
+	if _, err := tabs.ApplyGroups([]GroupChange{
+		{GroupAdd, def(1, 1), 0}, {GroupAdd, def(2, 2), 0}, {GroupModify, def(1, 3), 0}, {GroupInsertBuckets, &ofp.GroupDef{ID: 2, Buckets: def(2, 2, 5).Buckets[1:]}, BucketLast},
+	}, 0); err != nil {
+		t.Fatal(err)
+	}
+	before, version := show(), tabs.Version()
+	if strings.Count(before, "\n") != 2 || strings.Count(before, "output") != 3 {
+		t.Errorf("got\n%s", before)
+	}
+	for _, list := range [][]GroupChange{
+		{{GroupAdd, def(3, 1), 0}, {GroupModify, def(1, 9), 0}, {GroupModify, def(1, 8), 0}, {GroupAdd, def(2, 2), 0}},
+		{{GroupModify, def(1, 9), 0}, {GroupModify, def(3, 1), 0}},
+		{{GroupModify, def(1, 9), 0}, {GroupDelete, def(2), 0}},
+	} {
+		_, err := tabs.ApplyGroups(list, 0)
+		var e *Error
+		if !errors.As(err, &e) || e.Index != len(list)-1 {
+			t.Errorf("%v", err)
+		}
+		if got := show(); got != before {
+			t.Errorf("after %v:\n%s", err, got)
+		}
+	}
+	if tabs.Version() == version {
+		t.Error("what was taken back was not told")
+	}
+	if _, err := tabs.ApplyGroups([]GroupChange{{GroupDelete, def(2), 0}}, 0); err != nil || len(tabs.Groups()) != 1 {
+		t.Errorf("%v, %d groups", err, len(tabs.Groups()))
 	}
 }

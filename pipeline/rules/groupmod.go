@@ -32,11 +32,11 @@ const (
 // ApplyGroup changes groups. where is the bucket (its ID, BucketFirst, BucketLast, BucketAll) of
 // insert (behind it; All is for remove only) and remove. Flows that used a deleted group are deleted. An error is an *Error.
 func (t *Tables) ApplyGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now int64) (Changed, error) {
+	t.groupMu.Lock()
+	defer t.groupMu.Unlock()
 	if cmd == GroupDelete {
 		return t.deleteGroup(def.ID, now)
 	}
-	t.lockSmall()
-	defer t.mu.Unlock()
 	ch, err := t.setGroup(cmd, def, where, now)
 	if err != nil {
 		return Changed{}, err
@@ -44,6 +44,7 @@ func (t *Tables) ApplyGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, n
 	return ch, nil
 }
 
+// setGroup does a change that deletes no group. Preconditions: groupMu.
 func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now int64) (Changed, *Error) {
 	old := t.Group(def.ID)
 	switch {
@@ -84,9 +85,16 @@ func (t *Tables) setGroup(cmd GroupCommand, def *ofp.GroupDef, where uint32, now
 		}
 		g.Buckets = append(g.Buckets, b)
 	}
-	t.groups.set(def.ID, g)
-	ch.Version = t.step(ch.Tags)
+	ch.Version = t.putGroup(def.ID, g)
 	return ch, nil
+}
+
+// putGroup makes g the group with a number, nil: none. Preconditions: groupMu.
+func (t *Tables) putGroup(id uint32, g *Group) (version uint64) {
+	t.lockSmall()
+	defer t.mu.Unlock()
+	t.groups.set(id, g)
+	return t.step(GroupTag(id))
 }
 
 // byID are a group's buckets.

@@ -20,6 +20,7 @@ type Tables struct {
 	groups    idmap[Group]
 	meters    idmap[Meter]
 
+	groupMu sync.Mutex   // held for the whole of a change of groups, before big
 	big     sync.Mutex   // held for the whole of a big change, before mu
 	waiting atomic.Int32 // small writers that wait for mu
 
