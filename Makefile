@@ -17,17 +17,18 @@ compdir    := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 systemddir := $(DESTDIR)$(PREFIX)/lib/systemd/system
 
 .PHONY: build
-build: ## bin/gvswitchd and bin/gvsctl, static
+build: ## bin/gvswitchd, bin/gvsctl and bin/gvsgen, static
 	$(GOBUILD) -o bin/ ./cmd/...
 
 .PHONY: install
 install: build ## binaries, unit, man pages, completion below DESTDIR/PREFIX
 	install -d $(bindir) $(sbindir) $(compdir) $(systemddir) $(mandir)/man8
-	install -m 755 bin/gvsctl $(bindir)/
+	install -m 755 bin/gvsctl bin/gvsgen $(bindir)/
 	install -m 755 bin/gvswitchd $(sbindir)/
 	sed 's|/usr/local/sbin/|$(PREFIX)/sbin/|' systemd/gvswitchd.service > $(systemddir)/gvswitchd.service
 	env -u GVSWITCH_RUNDIR bin/gvsctl man > $(mandir)/man8/gvsctl.8
 	env -u GVSWITCH_RUNDIR bin/gvswitchd man > $(mandir)/man8/gvswitchd.8
+	bin/gvsgen man > $(mandir)/man8/gvsgen.8
 	bin/gvsctl completion bash > $(compdir)/gvsctl
 
 .PHONY: deps

@@ -39,6 +39,7 @@ var rows = []row{
 	{"virtio", "the device side and the driver side beside DPDK's", (*bench).virtio},
 	{"layouts", "descriptors of a frame", (*bench).layouts},
 	{"batching", "receiving in batches, and from two queues", (*bench).batching},
+	{"gvsgen", "gvsgen beside the generator on DPDK's driver", (*bench).gvsgen},
 	{"testpmd", "testpmd forwarding blindly between two net_vhost ports", (*bench).testpmd},
 	{"ports", "64 ports attached, 2 of them active", (*bench).manyPorts},
 	{"latency", "64 B at 200,000 frames/s, one way", (*bench).latency},

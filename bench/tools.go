@@ -35,7 +35,7 @@ func (b *bench) tools(ctx context.Context) error {
 	}
 	if b.bin == "" {
 		b.bin = filepath.Join(b.dir, "bin")
-		_, err = proc.Run(ctx, "go", "build", "-trimpath", "-o", b.bin+"/", "./cmd/gvswitchd", "./cmd/gvsctl")
+		_, err = proc.Run(ctx, "go", "build", "-trimpath", "-o", b.bin+"/", "./cmd/gvswitchd", "./cmd/gvsctl", "./cmd/gvsgen")
 	}
 	return err
 }

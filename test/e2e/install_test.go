@@ -29,9 +29,11 @@ func TestInstall(t *testing.T) {
 	for file, words := range map[string]string{
 		"sbin/gvswitchd":                           "",
 		"bin/gvsctl":                               "",
+		"bin/gvsgen":                               "",
 		"lib/systemd/system/gvswitchd.service":     "ExecStart=/usr/sbin/gvswitchd",
 		"share/man/man8/gvsctl.8":                  ".TH gvsctl 8",
 		"share/man/man8/gvswitchd.8":               ".TH gvswitchd 8",
+		"share/man/man8/gvsgen.8":                  ".TH gvsgen 8",
 		"share/bash-completion/completions/gvsctl": "complete ",
 	} {
 		b, err := os.ReadFile(filepath.Join(root, "usr", file))
@@ -39,7 +41,7 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s: %v, want %q", file, err, words)
 		}
 	}
-	for _, program := range []string{"sbin/gvswitchd", "bin/gvsctl"} {
+	for _, program := range []string{"sbin/gvswitchd", "bin/gvsctl", "bin/gvsgen"} {
 		path := filepath.Join(root, "usr", program)
 		if out := run(path + " --version"); !strings.Contains(out, "1.2.3") {
 			t.Errorf("%s --version: %s", program, out)
