@@ -69,7 +69,7 @@ func TestPanicForEver(t *testing.T) {
 		br.v = view
 		th.asleep.Store(true)
 	}()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); {
 		d.clock.warp.Add(1)
 		th.round = watchEvery - 1
 		th.iterate()

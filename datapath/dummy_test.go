@@ -45,7 +45,7 @@ func TestPortsComeAndGo(t *testing.T) {
 			copy(f, []byte{255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, byte(i), 8, 0})
 			dev.Receive(f)
 		}
-		end := time.Now().Add(10 * time.Second)
+		end := time.Now().Add(60 * time.Second)
 		for i, dev := range devs {
 			for len(dev.Transmitted()) != 63 {
 				if time.Now().After(end) {

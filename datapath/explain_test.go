@@ -14,7 +14,7 @@ func explained(t *testing.T, x *Explanation) *Explained {
 	select {
 	case e := <-x.Next:
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("nothing is explained")
 		return nil
 	}

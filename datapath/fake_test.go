@@ -299,7 +299,7 @@ func tagged(dst, src int, tci uint16, rest ...byte) []byte {
 // eventually waits for a condition, ten seconds at most.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
+	for end := time.Now().Add(60 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not within 10 s: %s", what)
 		}

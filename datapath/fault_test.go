@@ -55,7 +55,7 @@ func next(t *testing.T, c <-chan string) string {
 	select {
 	case s := <-c:
 		return s
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("no port stopped within 10 s")
 		return ""
 	}
@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 				got := "nobody within 10 s"
 				select {
 				case got = <-stopped:
-				case <-time.After(10 * time.Second):
+				case <-time.After(60 * time.Second):
 				}
 				if !strings.HasPrefix(got, c.owner+": memory vanished") {
 					t.Fatalf("stopped %q", got)

@@ -62,7 +62,7 @@ func embeddedServer(t *testing.T) string {
 // waitFor returns the address of a socket once somebody listens on it.
 func waitFor(t *testing.T, socket string) string {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if c, err := net.Dial("unix", socket); err == nil {
 			_ = c.Close()
 			return "unix:" + socket

@@ -93,11 +93,11 @@ func daemon(t *testing.T) (dir string, ended chan error) {
 		_ = cmd.Process.Kill()
 		select {
 		case <-ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(60 * time.Second):
 		}
 	})
 	waitFor(t, control.Socket(dir))
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if _, err := control.Target(dir, "ovs-vswitchd"); err == nil {
 			break
 		}

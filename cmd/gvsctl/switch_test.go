@@ -170,7 +170,7 @@ func TestWaitUntil(t *testing.T) {
 	db := ovsdbServer(t)
 	done := make(chan outcome, 1)
 	go func() {
-		done <- call(nil, "gvsctl", "-t20", "--no-wait", "--db="+db, "wait-until", "Bridge", "br0", "other_config:x=1", "--", "get", "Bridge", "br0", "name")
+		done <- call(nil, "gvsctl", "-t120", "--no-wait", "--db="+db, "wait-until", "Bridge", "br0", "other_config:x=1", "--", "get", "Bridge", "br0", "name")
 	}()
 	for _, line := range []string{"add-br br0", "set Bridge br0 other_config:x=2", "set Bridge br0 other_config:x=1"} {
 		select {
@@ -200,7 +200,7 @@ func TestConcurrentChanges(t *testing.T) {
 		name := "p" + string(rune('a'+i))
 		want = append(want, name)
 		go func() {
-			results <- call(nil, "gvsctl", "-t30", "--no-wait", "--db="+db, "add-port", "br0", name, "--", "add", "Bridge", "br0", "flood_vlans", string(rune('1'+i%9)), "--", "set", "Bridge", "br0", "other_config:"+name+"=1")
+			results <- call(nil, "gvsctl", "-t120", "--no-wait", "--db="+db, "add-port", "br0", name, "--", "add", "Bridge", "br0", "flood_vlans", string(rune('1'+i%9)), "--", "set", "Bridge", "br0", "other_config:"+name+"=1")
 		}()
 	}
 	for range n {
@@ -235,8 +235,8 @@ func TestDatabaseRestart(t *testing.T) {
 	stop := func(cmd *exec.Cmd) { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = os.Remove(socket) }
 	first := start()
 	done := make(chan outcome, 1)
-	go func() { done <- call(nil, "gvsctl", "-t30", "--retry", "--db=unix:"+socket, "add-br", "br0") }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	go func() { done <- call(nil, "gvsctl", "-t120", "--retry", "--db=unix:"+socket, "add-br", "br0") }()
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		o := call(nil, "gvsctl", "--db=unix:"+socket, "br-exists", "br0")
 		if o.status == 0 {
 			break

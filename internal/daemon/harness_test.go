@@ -68,7 +68,7 @@ func (r *rig) start() error {
 	case err := <-r.ended:
 		r.ended <- err
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return fmt.Errorf("not ready in time; log:\n%s", r.log())
 	}
 }
@@ -79,7 +79,7 @@ func (r *rig) stop() error {
 	select {
 	case err := <-r.ended:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return fmt.Errorf("did not end in time; log:\n%s", r.log())
 	}
 }
@@ -139,7 +139,7 @@ func TestMain(m *testing.M) {
 
 // script runs shell commands and returns what they print, with the directory's name taken out.
 func (r *rig) script(text string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", prelude+text)
 	cmd.Env = append(os.Environ(), "RUN="+r.run(), "DIR="+r.dir, "GVSCTL="+gvsctl(r.t))

@@ -23,7 +23,7 @@ func TestStage(t *testing.T) {
 		t.Errorf("got %q, %d bytes are left", got, s.total)
 	}
 	endA()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
 		s.mu.Lock()
 		left := s.total + len(s.texts)
 		s.mu.Unlock()

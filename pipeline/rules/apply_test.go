@@ -379,7 +379,7 @@ func TestLearnDuringLargeChange(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Error("it waits")
 	}
 	tabs.big.Unlock()
