@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
 	"github.com/gvswitch/gvswitch/internal/virtio"
 	"github.com/gvswitch/gvswitch/internal/virtio/virtiotest"
+	"github.com/gvswitch/gvswitch/netdev"
 )
 
 // log is a migrating front end's log of dirty pages.
@@ -152,6 +154,27 @@ func compare(t *testing.T, g *frontend.Guest, marked, written map[uint64]bool) {
 	}
 }
 
+// linkStays calls f, during which the link must not go down.
+func linkStays(t *testing.T, d netdev.Device, f func()) {
+	t.Helper()
+	var stop, down atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for !stop.Load() {
+			if !d.Info().Link {
+				down.Store(true)
+			}
+		}
+	}()
+	f()
+	stop.Store(true)
+	<-done
+	if down.Load() {
+		t.Error("the link was down for a moment")
+	}
+}
+
 // Everything that the device writes to a guest is in the log: buffers of all
 // layouts, used rings, and what asks for notifications; and nothing when nobody migrates.
 func TestDirtyLog(t *testing.T) {
@@ -184,9 +207,11 @@ func testDirtyLog(t *testing.T, c frontend.Config) {
 	if n := len(log.take()); n != 0 {
 		t.Errorf("%d pages are marked while nobody migrates", n)
 	}
-	if err := logging(b, true); err != nil {
-		t.Fatal(err)
-	}
+	linkStays(t, l.ports[1].dev, func() {
+		if err := logging(b, true); err != nil {
+			t.Fatal(err)
+		}
+	})
 	pass(t, a, b)
 	for round := range many(5, 100) {
 		// The guest writes nothing between the snapshot and the comparison, so what changes

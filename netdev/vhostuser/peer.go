@@ -37,6 +37,8 @@ type peer struct {
 
 	offered uint64
 	id      string // see identity
+	busy    bool   // a message is obeyed
+	linkUp  bool   // by the rings as they are
 	asked   bool   // what features there are
 	agreed  bool   // on features
 }
@@ -117,6 +119,12 @@ func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
 		p.asked = true
 		p.d.savePin()
 	}
+	p.linkSettles(func() { err = p.obey(m, fds) })
+	p.show()
+	return err
+}
+
+func (p *peer) obey(m *vhostuser.Message, fds []vhostuser.FD) error {
 	reply, has, err := p.session.Handle(m, fds)
 	if has {
 		werr := p.conn.Write(&reply, reply.FDs...)
@@ -125,7 +133,6 @@ func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
 			err = fmt.Errorf("reply to %w", werr)
 		}
 	}
-	p.show()
 	return err
 }
 
@@ -199,7 +206,7 @@ func (p *peer) reconfigure(rings, config bool) {
 		return
 	}
 	if rings {
-		p.session.Restart()
+		p.linkSettles(p.session.Restart)
 	}
 	if config {
 		p.configChanged()

@@ -189,6 +189,10 @@ func (p *peer) publish() {
 		rx, tx, link = nil, nil, false
 	}
 	was := d.link
+	p.linkUp = link
+	if p.busy && was && !p.dead.Load() {
+		link = true // see linkSettles
+	}
 	d.rx, d.tx, d.link = rx, tx, link
 	d.guarded = append(slices.Clip(d.guarded), fds...)
 	if len(rx)+len(tx) > 0 {
@@ -202,6 +206,24 @@ func (p *peer) publish() {
 	d.mu.Lock()
 	d.guarded = fds
 	d.mu.Unlock()
+}
+
+// linkSettles is for a message that may stop rings and start them anew: the link is down only if it
+// is when the message is done. p.mu is held.
+func (p *peer) linkSettles(f func()) {
+	p.busy = true
+	f()
+	p.busy = false
+	d := p.d
+	d.mu.Lock()
+	down := d.link && !p.linkUp
+	d.link = d.link && p.linkUp
+	rx, tx := len(d.rx), len(d.tx)
+	d.mu.Unlock()
+	if down {
+		d.info("link", "up", false, "rx_queues", rx, "tx_queues", tx)
+		d.changed()
+	}
 }
 
 // watch looks, now and then, whether a guest that rings its bell also puts something
