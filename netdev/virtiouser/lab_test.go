@@ -82,7 +82,7 @@ type lab struct {
 
 // newLab attaches ports with the given options to back ends with theirs. The back ends connect
 // if the ports are servers.
-func newLab(t *testing.T, options, backOptions map[string]string) *lab {
+func newLab(t testing.TB, options, backOptions map[string]string) *lab {
 	t.Helper()
 	l := &lab{window: 150}
 	if n, err := strconv.Atoi(options["queue_size"]); err == nil {
@@ -134,7 +134,7 @@ func newLab(t *testing.T, options, backOptions map[string]string) *lab {
 	return l
 }
 
-func (l *lab) up(t *testing.T) {
+func (l *lab) up(t testing.TB) {
 	t.Helper()
 	netdevtest.Eventually(t, 10*time.Second, "link of both ports", func() bool {
 		for _, d := range []netdev.Device{l.ports[0], l.ports[1], l.backs[0], l.backs[1]} {

@@ -38,7 +38,12 @@ func (r *rxPacked) Collect(want int) int {
 	if r.fault != OK {
 		return r.n
 	}
-	for r.n < want && r.posted > 0 && r.used() {
+	ready := r.ready(min(want-r.n, int(r.posted)))
+	if ready == 0 {
+		return r.n
+	}
+	mem.Acquire()
+	for range ready {
 		w := mem.Load64(r.at(r.tail.at) + 8)
 		id, length := uint16(w>>32), uint32(w)
 		switch {
@@ -50,7 +55,7 @@ func (r *rxPacked) Collect(want int) int {
 			r.fault = BadOrder
 		}
 		if r.fault != OK {
-			break
+			return r.n
 		}
 		r.first = (id + 1) & (r.size - 1)
 		r.out[id] = false
@@ -60,6 +65,22 @@ func (r *rxPacked) Collect(want int) int {
 		r.tail.step(1, r.size)
 	}
 	return r.n
+}
+
+// ready is how many entries from the tail on are used, most at most. What is in them may be read
+// after mem.Acquire.
+func (r *rxPacked) ready(most int) (n int) {
+	for s := r.tail; n < most; n++ {
+		want := uint16(0)
+		if s.wrap {
+			want = descAvail | descUsed
+		}
+		if mem.Peek16(r.at(s.at)+14)&(descAvail|descUsed) != want {
+			break
+		}
+		s.step(1, r.size)
+	}
+	return n
 }
 
 // Post implements Rx.

@@ -47,8 +47,15 @@ func (t *txPacked) Reserve(want int) int {
 // Add implements Tx.
 func (t *txPacked) Add(n int) {
 	for i := 0; i < n; {
-		k := t.frame(i)
-		t.heads[t.new&t.mask] = t.IDs[i]
+		p, id, k := &t.Pieces.Pieces[i], t.IDs[i], 1
+		if p.More || t.table != 0 {
+			k = t.frame(i)
+		} else {
+			t.cont[id] = none
+			t.entries[id] = 1
+			t.put(t.addr(id, p.Off), p.Len, id, 0)
+		}
+		t.heads[t.new&t.mask] = id
 		t.new++
 		t.sent++
 		i += k
@@ -56,18 +63,10 @@ func (t *txPacked) Add(n int) {
 	t.first += uint32(n)
 }
 
-// frame writes the descriptors of the frame that begins with piece i, and returns how many
-// pieces it has.
+// frame writes the descriptors of the frame of several pieces or by a table that begins with piece i,
+// and returns how many pieces it has.
 func (t *txPacked) frame(i int) int {
-	p := &t.Pieces.Pieces[i]
-	id := t.IDs[i]
-	if !p.More && t.table == 0 {
-		t.cont[id] = none
-		t.entries[id] = 1
-		t.put(t.addr(id, p.Off), p.Len, id, 0)
-		return 1
-	}
-	n := t.chain(i)
+	id, n := t.IDs[i], t.chain(i)
 	if t.table != 0 {
 		t.entries[id] = 1
 		addr, length := t.makeTable(i, n)

@@ -36,8 +36,13 @@ func (t *txSplit) Reserve(want int) int {
 // Add implements Tx.
 func (t *txSplit) Add(n int) {
 	for i := 0; i < n; {
-		k := t.frame(i)
-		id := t.IDs[i]
+		p, id, k := &t.Pieces.Pieces[i], t.IDs[i], 1
+		if p.More || t.table != 0 {
+			k = t.frame(i)
+		} else {
+			t.cont[id] = none
+			t.put(id, t.addr(id, p.Off), uint64(p.Len))
+		}
 		t.offer(id)
 		t.head[id] = true
 		t.sent++
@@ -46,20 +51,13 @@ func (t *txSplit) Add(n int) {
 	t.first += uint32(n)
 }
 
-// frame writes the descriptors of the frame that begins with piece i, and returns how many
-// pieces it has.
+// frame writes the descriptors of the frame of several pieces or by a table that begins with piece i,
+// and returns how many pieces it has.
 func (t *txSplit) frame(i int) int {
-	p := &t.Pieces.Pieces[i]
-	id := t.IDs[i]
-	if !p.More && t.table == 0 {
-		t.cont[id] = none
-		t.put(id, t.addr(id, p.Off), uint64(p.Len))
-		return 1
-	}
 	n := t.chain(i)
 	if t.table != 0 {
 		addr, length := t.makeTable(i, n)
-		t.put(id, addr, uint64(length)|descIndirect<<32)
+		t.put(t.IDs[i], addr, uint64(length)|descIndirect<<32)
 		return n
 	}
 	for k := range n {
@@ -138,9 +136,15 @@ func (t *txOrdered) Reserve(want int) int {
 // Add implements Tx.
 func (t *txOrdered) Add(n int) {
 	for i := 0; i < n; {
-		k := t.frame(i)
-		t.heads[t.avail.next&t.split.mask] = t.IDs[i]
-		t.offer(t.IDs[i])
+		p, id, k := &t.Pieces.Pieces[i], t.IDs[i], 1
+		if p.More || t.table != 0 {
+			k = t.frame(i)
+		} else {
+			t.cont[id] = none
+			t.put(id, t.addr(id, p.Off), uint64(p.Len))
+		}
+		t.heads[t.avail.next&t.split.mask] = id
+		t.offer(id)
 		t.sent++
 		i += k
 	}
