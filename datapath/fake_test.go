@@ -296,12 +296,12 @@ func tagged(dst, src int, tci uint16, rest ...byte) []byte {
 	return eth(dst, src, append([]byte{0x81, 0, byte(tci >> 8), byte(tci), 8, 0}, rest...)...)
 }
 
-// eventually waits for a condition, ten seconds at most.
+// eventually waits for a condition, a minute at most.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(60 * time.Second); !f(); time.Sleep(50 * time.Microsecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

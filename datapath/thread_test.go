@@ -3,15 +3,15 @@ package datapath
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/packet"
+	"golang.org/x/sys/unix"
 )
 
 func cpuTime(t *testing.T) time.Duration {
@@ -66,8 +66,15 @@ func TestSleepModes(t *testing.T) {
 		if err := d.SetThreads(c.conf); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond) // the last sleep of the mode before
+		d.Synchronize()
+		since := d.Threads()[0].Iterations
+		eventually(t, "iterations in this mode", func() bool { // the last sleep of the mode before is over
+			return d.Threads()[0].Iterations > since+2
+		})
 		d.ClearThreadStats()
+		if c.sleeps {
+			eventually(t, "sleeps", func() bool { return d.Threads()[0].Sleeps != 0 })
+		}
 		time.Sleep(50 * time.Millisecond)
 		for range 100 {
 			d1.send(eth(-1, 1))
@@ -343,13 +350,11 @@ func TestChurn(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 	})
 	time.Sleep(1500 * time.Millisecond)
+	eventually(t, "all ports got something", func() bool {
+		return !slices.ContainsFunc(devs, func(dev *fake) bool { return dev.count() == 0 })
+	})
 	close(stop)
 	wg.Wait()
-	for _, dev := range devs {
-		if dev.count() == 0 {
-			t.Error("a port got nothing")
-		}
-	}
 }
 
 // Nothing is allocated for packets, whatever way they take.

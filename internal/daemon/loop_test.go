@@ -117,15 +117,17 @@ func TestLoopSettles(t *testing.T) {
 	done.Go(func() { l.run(ctx) })
 	db.changed <- struct{}{}
 	<-l.applied
+	began := time.Now()
 	for range 50 {
 		l.poke()
 		time.Sleep(time.Millisecond / 2)
 	}
-	time.Sleep(3 * settleTime)
+	most := 6 + int(time.Since(began)/settleTime) // a busy machine takes longer for that
+	time.Sleep(20 * settleTime)
 	cancel()
 	done.Wait()
 	l.rec.Close()
-	if n := len(db.commits); n < 2 || n > 6 { // the rows never take the values, so each look gives a commit
+	if n := len(db.commits); n < 2 || n > most { // the rows never take the values, so each look gives a commit
 		t.Errorf("%d commits", n)
 	}
 }
