@@ -11,7 +11,7 @@ import (
 )
 
 // hotPackages are those that are called for each packet.
-var hotPackages = []string{"packet", "packet/vnet", "flow", "tso", "internal/virtio", "internal/checksum", "internal/hdr", "internal/mem"}
+var hotPackages = []string{"packet", "packet/vnet", "flow", "tso", "internal/virtio", "internal/virtio/driver", "internal/checksum", "internal/hdr", "internal/mem"}
 
 // textFiles are words in the names of files that are the text form of something.
 var textFiles = []string{"text", "string", "format", "parse"}
