@@ -46,7 +46,6 @@ func NewPackedInOrder(c Config) (*PackedInOrder, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.readOnly = true
 	return &PackedInOrder{*p}, nil
 }
 

@@ -1,10 +1,6 @@
 package virtio
 
-import (
-	"fmt"
-
-	"github.com/gvswitch/gvswitch/internal/mem"
-)
+import "github.com/gvswitch/gvswitch/internal/mem"
 
 // The bits of a packed descriptor's flags that say whose it is (virtio 1.2, section 2.8.1): of an
 // available one the first is the driver's wrap counter and the second is not; of a
@@ -86,7 +82,7 @@ func NewPacked(c Config) (*Packed, error) {
 	}
 	p := &Packed{
 		desc: c.Desc, driver: c.Avail, device: c.Used, eventIdx: c.Features&FEventIdx != 0,
-		source: newSource(&c),
+		readOnly: batches(&c), source: newSource(&c),
 	}
 	start, err := p.start(c.Base)
 	if err != nil {
@@ -95,37 +91,6 @@ func NewPacked(c Config) (*Packed, error) {
 	p.use, p.take = start, start
 	p.Disarm()
 	return p, nil
-}
-
-// start is where a ring goes on for which base was said. That is where descriptors
-// were used last: what was only taken goes once more. Not every front end
-// says that: DPDK knows one position only, in the lower half, and User Mode
-// Linux says 0 of a new ring, which would mean the second round. A ring without
-// any used descriptor is in its first.
-func (p *Packed) start(base uint32) (place, error) {
-	avail, used := base&0xffff, base>>16
-	if used == 0 {
-		used = avail
-	}
-	for _, x := range []uint32{avail, used} {
-		if x&^wrapBit >= p.size {
-			return place{}, fmt.Errorf("base %#x: index %d in a ring of %d", base, x&^wrapBit, p.size)
-		}
-	}
-	if base == 0 && p.fresh() {
-		used = wrapBit
-	}
-	return placeOf(used), nil
-}
-
-// fresh tells whether no descriptor has ever been used.
-func (p *Packed) fresh() bool {
-	for i := range p.size {
-		if mem.Peek16(p.desc+16*uintptr(i)+14)&packedUsed != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Base implements Ring.

@@ -1,6 +1,7 @@
 package virtio_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gvswitch/gvswitch/internal/virtio"
@@ -110,6 +111,40 @@ func TestPackedBase(t *testing.T) {
 		cfg.Base = base
 		if _, err := virtio.New(cfg); err == nil {
 			t.Errorf("base %#x accepted in a ring of 8", base)
+		}
+	}
+}
+
+// A back end that died said nothing of where it stood, and the front end says where the ring began. What is
+// in the ring says it better, wherever driver and device are.
+func TestPackedResume(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const features = virtio.FRingPacked | virtio.FIndirectDesc
+	for _, write := range []bool{false, true} {
+		for range 300 {
+			g := newRig(t, 1+rng.IntN(20), features, write)
+			for range rng.IntN(200) {
+				switch rng.IntN(3) {
+				case 0:
+					g.ring.Add(virtiotest.Elem{Addr: low, Len: 60, Write: write})
+					g.ring.Publish()
+				case 1:
+					g.dev.Use(g.dev.Gather(rng.IntN(8)))
+				case 2:
+					g.ring.Take()
+				}
+			}
+			cfg := config(t, g.m, g.ring, features, write, g.ring.Start())
+			dev, err := virtio.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := g.dev.Base() & 0xffff; at == uint32(g.ring.Size-1) {
+				continue // one before the beginning: what was said could be true
+			}
+			if dev.Base() != g.dev.Base() {
+				t.Fatalf("ring of %d: resumed at %#x, stood at %#x", g.ring.Size, dev.Base(), g.dev.Base())
+			}
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (m *model) start(r *virtiotest.Ring) uint16 {
 func (c *modelConfig) run(t *testing.T, kind uint64) []string {
 	m := &model{nic: newNIC(t, c.size, c.features|kind, c.rxBuf, c.rxCuts), r: rand.New(rand.NewPCG(c.seed, 1))}
 	for range 120 {
-		switch m.r.IntN(10) {
+		switch m.r.IntN(11) {
 		case 0, 1, 2:
 			m.send(c)
 		case 3, 4, 5:
@@ -136,7 +136,13 @@ func (c *modelConfig) run(t *testing.T, kind uint64) []string {
 			m.RX.Interrupts(m.r.IntN(2) == 0)
 			m.TX.Interrupts(m.r.IntN(2) == 0)
 			m.rx.Arm()
-		case 9:
+		case 9: // another back end takes over, and believes what it is told
+			rx, tx := m.tx.ring.Base(), m.rx.ring.Base()
+			m.attach(t, uint16(rx), uint16(tx))
+			if m.tx.ring.Base() != rx || m.rx.ring.Base() != tx {
+				t.Fatalf("bases %#x, %#x are taken for %#x, %#x", rx, tx, m.tx.ring.Base(), m.rx.ring.Base())
+			}
+		case 10:
 			if m.r.IntN(4) > 0 {
 				continue
 			}

@@ -67,6 +67,12 @@ func newNIC(t testing.TB, size int, features uint64, rxBuf int, rxCuts []int) *n
 func (n *nic) restart(t testing.TB, rx, tx uint16) {
 	t.Helper()
 	n.ResetRings(tx, rx)
+	n.attach(t, rx, tx)
+}
+
+// attach makes the queues of a switch that begins at those positions.
+func (n *nic) attach(t testing.TB, rx, tx uint16) {
+	t.Helper()
 	n.close()
 	var err error
 	if n.rx, err = newRxQueue(n.config(t, n.TX, tx, false)); err != nil {
