@@ -80,6 +80,8 @@ type totals struct {
 func (t *totals) add(o totals) {
 	t.RxPackets += o.RxPackets
 	t.RxBytes += o.RxBytes
+	t.RxLent += o.RxLent
+	t.RxLentLen += o.RxLentLen
 	t.TxPackets += o.TxPackets
 	t.TxBytes += o.TxBytes
 	t.TxRetries += o.TxRetries
@@ -97,6 +99,8 @@ func (t *totals) add(o totals) {
 func (t *totals) addIn(c *inCounters) {
 	t.RxPackets += c.Packets.Load()
 	t.RxBytes += c.Bytes.Load()
+	t.RxLent += c.Lent.Load()
+	t.RxLentLen += c.LentLen.Load()
 	t.forwarded += c.forwarded.Load()
 	t.inCopies += c.copies.Load()
 	for i := range c.drops {

@@ -32,6 +32,7 @@ type PortStats struct {
 	TxPackets, TxBytes uint64 // frames the device took
 	RxDrops            Drops  // frames lost on the way in: by the device or by the bridge's decision
 	TxDrops            Drops  // frames bound for this port that were lost
+	RxLent, RxLentLen  uint64 // frames of RxPackets of which the device lent a part and did not copy it, and the bytes lent
 	TxRetries          uint64 // waits for room in the receiver's ring
 	Queues             []QueueStats
 }

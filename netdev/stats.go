@@ -10,6 +10,8 @@ import (
 type RxStats struct {
 	Packets mem.Counter // frames handed to the datapath
 	Bytes   mem.Counter // of those
+	Lent    mem.Counter // of those, frames whose tail was lent and not copied, by devices that can do either
+	LentLen mem.Counter // bytes lent
 	Drops   [packet.NumDropReasons]mem.Counter
 }
 

@@ -139,12 +139,15 @@ func (d *Device) Adjust(o netdev.Options) error {
 	if d.closed {
 		return nil
 	}
-	rings := set.retries != old.retries || set.zeroCopy != old.zeroCopy
+	rings := set.retries != old.retries
 	config := set.mtu != old.mtu || !slices.Equal(set.mac, old.mac)
 	// The rest waits for the peer's turn and calls the host, which must not
 	// happen here.
 	if p := d.peer; p != nil && (rings || config) {
 		d.wg.Go(func() { p.reconfigure(rings, config) })
+	}
+	if p := d.peer; p != nil && set.zeroCopy != old.zeroCopy {
+		d.wg.Go(p.lendAnew)
 	}
 	if config {
 		d.wg.Go(func() { d.changed() })

@@ -278,7 +278,7 @@ func TestCopyIsPrivate(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind uint64) {
 		for _, lend := range []bool{true, false} {
 			n := newNIC(t, 16, modern|kind, 4096, nil)
-			n.rx.lend = lend
+			n.rx.lend.Store(lend)
 			frame := randomFrame(2000)
 			n.Send(virtiotest.Hdr{}, frame, virtiotest.Shape{Cuts: []int{12, 700}})
 			if n.rx.Recv(n.b, &n.rs) != 1 {

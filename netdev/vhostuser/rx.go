@@ -1,6 +1,8 @@
 package vhostuser
 
 import (
+	"sync/atomic"
+
 	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/internal/virtio"
 	"github.com/gvswitch/gvswitch/netdev"
@@ -25,17 +27,20 @@ type ringConfig struct {
 const offloadBits = virtio.NetFCsum | virtio.NetFHostTSO4 | virtio.NetFHostTSO6 | virtio.NetFHostUSO
 
 // rxQueue receives from a guest's transmit virtqueue. It never changes but for the
-// ring's positions: another state of the ring is another rxQueue.
+// ring's positions and whether it lends: another state of the ring is another rxQueue.
 type rxQueue struct {
 	ring    virtio.Ring
 	held    *virtio.Batch // of ring
 	kick    int
 	call    int
-	hdr     uint32 // bytes of virtio net header in front of each frame
-	parse   bool   // headers may ask for something
-	lend    bool
+	hdr     uint32      // bytes of virtio net header in front of each frame
+	parse   bool        // headers may ask for something
+	lend    atomic.Bool // set by control code; what holds for a burst is lending
+	lending bool
 	discard bool
-	taken   int                       // chains behind the last burst
+	taken   int    // chains behind the last burst
+	tails   uint64 // frames of this burst that have one, and how long they are together
+	tailLen uint64
 	scratch []byte                    // for tails that are not lent, MaxFrame for each packet
 	frames  [packet.MaxBurst]uintptr  // where they begin, if in one piece
 	heads   [packet.MaxBurst]mem.Copy // to be made at the end of Recv
@@ -44,8 +49,9 @@ type rxQueue struct {
 func newRxQueue(c ringConfig) (*rxQueue, error) {
 	q := &rxQueue{
 		ring: c.ring, held: c.ring.Held(), kick: c.kickFD, call: c.callFD, hdr: uint32(virtio.NetHdrLen(c.features)),
-		parse: c.features&offloadBits != 0, lend: c.zeroCopy, discard: c.discard,
+		parse: c.features&offloadBits != 0, discard: c.discard,
 	}
+	q.lend.Store(c.zeroCopy)
 	var err error
 	// Touched only where it is used, so it costs address space and no memory.
 	q.scratch, err = mem.Alloc(packet.MaxBurst * packet.MaxFrame)
@@ -67,6 +73,7 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 		return 0
 	}
 	q.taken = n
+	q.lending = q.lend.Load()
 	if q.discard {
 		st.Drops[packet.PortDown].Add(uint64(n))
 		q.Release()
@@ -99,6 +106,13 @@ func (q *rxQueue) Recv(b *packet.Burst, st *netdev.RxStats) int {
 	b.Start(got)
 	st.Packets.Add(uint64(got))
 	st.Bytes.Add(bytes)
+	if q.tails != 0 {
+		if q.lending {
+			st.Lent.Add(q.tails)
+			st.LentLen.Add(q.tailLen)
+		}
+		q.tails, q.tailLen = 0, 0
+	}
 	if got == 0 {
 		q.Release()
 	}
@@ -128,13 +142,15 @@ func (q *rxQueue) single(p *packet.Packet, addr uintptr, size uint32, slot int) 
 	p.SetHead(int(h))
 	if size > h {
 		q.tail(p, addr+uintptr(h), size-h, slot)
+		q.tails++
+		q.tailLen += uint64(size - h)
 	}
 	return mem.Copy{Dst: mem.AddrOf(p.Room()), Src: addr, N: int(h)}
 }
 
 // tail adds n more bytes at addr to p, lent or copied as the port is set.
 func (q *rxQueue) tail(p *packet.Packet, addr uintptr, n uint32, slot int) {
-	if !q.lend {
+	if !q.lending {
 		to := mem.AddrOf(q.scratch) + uintptr(slot*packet.MaxFrame) + uintptr(p.Len)
 		mem.Move(to, addr, int(n))
 		addr = to
@@ -174,6 +190,10 @@ func (q *rxQueue) general(p *packet.Packet, c *virtio.Chain, slot int) packet.Dr
 	}
 	if q.parse && !vnet.Decode(&h, p) {
 		return packet.RxBadOffload
+	}
+	if k := p.Len - n; k != 0 && len(segs) <= packet.MaxSegs {
+		q.tails++
+		q.tailLen += uint64(k)
 	}
 	return packet.DropNone
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Statistics is Interface.statistics: Open vSwitch's names, and the losses by reason as rx_drop_REASON and tx_drop_REASON where there are
-// any. missed is how many frames the device's kernel side had no room for.
+// any. What guests' buffers were lent is dq_zc_packets and dq_zc_bytes (docs/zero-copy.md). missed is how many frames the device's kernel side had no room for.
 func Statistics(s *datapath.PortStats, missed uint64) ovsdb.Datum {
 	rxErrors := sum(&s.RxDrops, rxErrorReasons)
 	txErrors := sum(&s.TxDrops, txErrorReasons)
@@ -21,6 +21,9 @@ func Statistics(s *datapath.PortStats, missed uint64) ovsdb.Datum {
 		count("rx_frame_err", 0), count("rx_over_err", s.RxDrops[packet.RxTooLong]), count("rx_crc_err", 0),
 		count("rx_missed_errors", missed), count("collisions", 0),
 		count("tx_retries", s.TxRetries),
+	}
+	if s.RxLent != 0 {
+		pairs = append(pairs, count("dq_zc_packets", s.RxLent), count("dq_zc_bytes", s.RxLentLen))
 	}
 	for reason := packet.DropNone + 1; reason < packet.NumDropReasons; reason++ {
 		name := DropName(reason)
