@@ -79,12 +79,10 @@ func talk(t *testing.T, a, b station) {
 			t.Errorf("%s to %s: %v", pair[0].name, pair[1].name, err)
 			return
 		}
-		for _, size := range []int{0, 18, 200, 1472} {
-			// -p: a pattern that ping compares in the answer.
-			command := fmt.Sprintf("busybox ping -q -c 2 -i 0.05 -W 5 -s %d -p a5 %s", size, pair[1].ip)
-			if _, err := pair[0].host.Run(ctx, command); err != nil {
-				t.Errorf("%s to %s, %d bytes: %v", pair[0].name, pair[1].name, size, err)
-			}
+		// -p: a pattern that ping compares in the answer.
+		command := "for size in 0 18 200 1472; do busybox ping -q -c 2 -i 0.05 -W 5 -s $size -p a5 " + pair[1].ip + " || exit; done"
+		if _, err := pair[0].host.Run(ctx, command); err != nil {
+			t.Errorf("%s to %s: %v", pair[0].name, pair[1].name, err)
 		}
 		carryBytes(ctx, t, pair[0], pair[1])
 	}
