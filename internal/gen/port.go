@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gvswitch/gvswitch/netdev"
+	"github.com/gvswitch/gvswitch/packet"
 )
 
 // Port is a device that traffic goes through.
@@ -68,14 +69,14 @@ func (s *Ports) Close() error {
 
 // Wait returns when all ports have their links and queues, at the latest after the time limit, and then it fails.
 func (s *Ports) Wait(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	end := time.Now().Add(limit)
 	for _, p := range s.all {
 		for !p.ready() {
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("port %s: %s: %w", p.Name, p.why(), ctx.Err())
-			case <-time.After(5 * time.Millisecond):
+			if time.Now().After(end) {
+				return fmt.Errorf("port %s: not ready within %v (--wait): %s", p.Name, limit, p.why())
+			}
+			if err := pause(ctx, 5*time.Millisecond); err != nil {
+				return err
 			}
 		}
 	}
@@ -114,6 +115,16 @@ func (s *Ports) Changed(d netdev.Device) {
 		for w.seen.Load() < state && !w.over.Load() {
 			time.Sleep(50 * time.Microsecond)
 		}
+	}
+}
+
+// sendOn sends the first packet of b by a queue of p. No worker runs; what is announced meanwhile waits.
+func (s *Ports) sendOn(p *Port, b *packet.Burst, st *netdev.TxStats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := p.queues.Load(); len(q.tx) > 0 {
+		b.Start(1)
+		q.tx[0].Send(b, everything[:1], st)
 	}
 }
 

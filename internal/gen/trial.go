@@ -140,7 +140,8 @@ func (b *Bench) watch(ctx context.Context, t Trial, began time.Time, workers []*
 	defer tick.Stop()
 	told := began
 	var got uint64
-	quiet := began // nothing came since
+	quiet := began                         // nothing came since
+	looked := make([]uint64, len(workers)) // how often the workers had looked then
 	for {
 		select {
 		case <-ctx.Done():
@@ -160,12 +161,27 @@ func (b *Bench) watch(ctx context.Context, t Trial, began time.Time, workers []*
 		}
 		if n := b.received(); n != got || sending {
 			got, quiet = n, now
+			for i, w := range workers {
+				looked[i] = w.turns.Load()
+			}
 		}
-		if now.Sub(quiet) >= t.Drain {
+		if now.Sub(quiet) >= t.Drain && looking(workers, looked) {
 			return nil
 		}
 	}
 }
+
+// looking reports whether all workers have looked at their queues more often since then: they may have been kept from it.
+func looking(workers []*worker, looked []uint64) bool {
+	for i, w := range workers {
+		if w.turns.Load() < looked[i]+enoughTurns {
+			return false
+		}
+	}
+	return true
+}
+
+const enoughTurns = 1000
 
 // silent reports whether no port sends.
 func (b *Bench) silent() bool { return len(b.senders[0])+len(b.senders[1]) == 0 }
@@ -224,8 +240,7 @@ func (b *Bench) Learn(ctx context.Context) error {
 				}
 			}
 			burst.Pkts[0].SetBytes(t.learnFrame(n))
-			burst.Start(1)
-			port.queues.Load().tx[0].Send(burst, everything[:1], &stats)
+			b.ports.sendOn(port, burst, &stats)
 		}
 	}
 	return pause(ctx, learnTime)

@@ -55,6 +55,8 @@ type worker struct {
 	stop      *atomic.Bool
 	at        func() uint64 // the counter
 
+	turns mem.Counter
+
 	seen atomic.Uint64 // which of the ports' states it works with
 	over atomic.Bool
 	err  error
@@ -84,6 +86,7 @@ func (w *worker) run() {
 
 // turn polls each queue once.
 func (w *worker) turn() {
+	w.turns.Add(1)
 	if state := w.ports.state.Load(); state != w.seen.Load() {
 		w.reload()
 		w.seen.Store(state)
