@@ -14,8 +14,8 @@ func (d *Device) describe(s map[string]string) {
 	if d.pin.Offered != 0 {
 		s["features-offered"] = featureNames(d.pin.Offered)
 	}
-	if d.pinned != 0 {
-		s["features-pinned"] = featureNames(d.pinned)
+	if pinned := d.pin.Offered &^ d.set.wanted(); pinned != 0 {
+		s["features-pinned"] = featureNames(pinned)
 		s["features-pinned-because"] = d.pinnedWhy()
 	}
 	v := &d.view

@@ -38,8 +38,7 @@ type Device struct {
 	set     settings
 	closed  bool
 	fault   string
-	pin     pin    // what the present front end, or the last one, was offered
-	pinned  uint64 // of that, what the settings would not offer
+	pin     pin // what the present front end, or the last one, was offered
 	refusal refusal
 	forget  bool // the port was deleted
 	rx      []netdev.RxQueue

@@ -17,7 +17,7 @@ const (
 
 	// possibleFeatures is all that can be served, and so can be asked for by options:virtio-features.
 	possibleFeatures = baseFeatures | ctrlFeatures | offloadFeatures | virtio.NetFMQ | virtio.NetFGuestAnnounce |
-		virtio.NetFGSO | virtio.NetFGuestUSO4 | virtio.NetFGuestUSO6 | virtio.NetFHostUSO
+		virtio.FAccessPlatform | virtio.NetFGSO | virtio.NetFGuestUSO4 | virtio.NetFGuestUSO6 | virtio.NetFHostUSO
 
 	// maxControlledPairs is how many queue pairs leave a number for the control queue's vring.
 	maxControlledPairs = vhostuser.MaxQueuePairs - 1

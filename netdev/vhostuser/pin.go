@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
+	"github.com/gvswitch/gvswitch/internal/virtio"
 )
 
 // pin is what a front end was offered, and so insists on: it shows that to its guest
@@ -39,9 +40,7 @@ func (p *pin) holds(id string) bool {
 // offer is what the front end with this identity is offered now. d.mu is held.
 func (d *Device) offer(id string) vhostuser.Offer {
 	next := pin{Socket: d.set.path, FrontEnd: id, Offered: d.set.wanted(), Pairs: d.set.pairs}
-	d.pinned = 0
 	if d.pin.holds(id) {
-		d.pinned = d.pin.Offered &^ next.Offered
 		next.Offered |= d.pin.Offered
 		next.Pairs = max(next.Pairs, d.pin.Pairs)
 		next.Acked = d.pin.Acked
@@ -56,10 +55,10 @@ func (d *Device) offer(id string) vhostuser.Offer {
 // widen is the last resort for a front end that has refused what it was offered, time and again: its guest
 // may have something from a switch that is forgotten. It is offered all that there is. d.mu is held.
 func (d *Device) widen(o vhostuser.Offer) vhostuser.Offer {
-	o.Features |= closed(possibleFeatures)
+	// Whoever takes ACCESS_PLATFORM without an IOMMU is lost.
+	o.Features |= closed(possibleFeatures &^ virtio.FAccessPlatform)
 	o.QueuePairs = max(o.QueuePairs, maxControlledPairs)
 	d.pin.Offered, d.pin.Pairs = o.Features, o.QueuePairs
-	d.pinned = o.Features &^ d.set.wanted()
 	return o
 }
 

@@ -247,3 +247,18 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("no file: %q", got)
 	}
 }
+
+// The status says what is pinned as soon as the option changes, while the guest runs.
+func TestPinnedAtOnce(t *testing.T) {
+	l := newPinLab(t, nil)
+	attach(t, l.path, frontend.Config{})
+	if got := l.status("features-pinned"); got != "" {
+		t.Errorf("pinned %q", got)
+	}
+	if err := l.port.dev.(*Device).Adjust(netdev.Options{RunDir: l.o.RunDir, Map: map[string]string{"virtio-features": "-MRG_RXBUF"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.status("features-pinned"); got != "MRG_RXBUF" {
+		t.Errorf("pinned %q", got)
+	}
+}
