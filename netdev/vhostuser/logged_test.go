@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -347,4 +348,66 @@ func TestLateDirtyLog(t *testing.T) {
 		}
 	}
 	pass(t, a, b)
+}
+
+// Of a packed ring the device writes descriptors and its own event area, and nothing else.
+func TestDirtyLogPacked(t *testing.T) {
+	const guest, page = 0x10000, 4096
+	ram, err := frontend.NewRAM(guest, 5*page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ram.Close()
+	p := &peer{d: &Device{}}
+	if err := p.memory.Map(ram.Regions); err != nil {
+		t.Fatal(err)
+	}
+	defer p.memory.Unmap(ram.Regions)
+	log := newLog(t, page)
+	if err := p.SetLog(log.area, false); err != nil {
+		t.Fatal(err)
+	}
+	host, _ := p.memory.Guest().Translate(guest, 5*page)
+	c := virtio.Config{
+		Size: 16, Desc: host, Avail: host + page, Used: host + 2*page, Features: virtio.FVersion1 | virtio.FRingPacked | virtio.VhostFLogAll,
+		Mem: p.memory.Guest(), Base: 1<<15 | 1<<31, DeviceWrites: true,
+	}
+	vq, err := virtio.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := vhostuser.RingStart{Features: c.Features, Vring: vhostuser.Vring{LogUsed: true, LogAddr: guest + 2*page}}
+	r := p.logged(vq, &start, &c)
+	check := func(what string, want ...uint64) {
+		t.Helper()
+		got := log.take()
+		for i := range uint64(5) {
+			if got[guest/page+i] != slices.Contains(want, i) {
+				t.Errorf("%s: page %d is marked: %v", what, i, got[guest/page+i])
+			}
+		}
+	}
+	check("making it", 0, 2)
+	for i := range uintptr(3) { // each lies on the border of two pages
+		at := host + i*descriptorSize
+		mem.Store64(at, guest+(2+uint64(i))*page+page-8)
+		mem.Store32(at+8, 16)
+		mem.Store16(at+14, 2|availBit) // WRITE
+	}
+	if n := r.Gather(8); n != 3 {
+		t.Fatalf("%d chains", n)
+	}
+	r.Held().Chains[1].Written = 8
+	r.Use(2)
+	check("the end of a page", 0, 2, 3)
+	if n := r.Gather(8); n != 1 {
+		t.Fatalf("%d chains", n)
+	}
+	r.Use(1)
+	check("nothing written", 0, 2)
+	r.Arm()
+	check("arming", 0, 2)
+	if err := p.SetLog(vhostuser.LogArea{}, false); err != nil {
+		t.Fatal(err)
+	}
 }
