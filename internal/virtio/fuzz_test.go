@@ -78,7 +78,7 @@ func TestRandomRings(t *testing.T) {
 	addrs := []uint64{low, high - 8, high, beyond - 8, beyond, 0, ^uint64(0) - 8, tables}
 	lens := []uint32{0, 1, 12, 16, 32, 60, 128, 1 << 16, ^uint32(0)}
 	pick := func(n int) int { return rng.IntN(n) }
-	for i := range 40000 {
+	for i := range 20000 {
 		g := newRig(t, 8, virtio.FIndirectDesc|kinds[i%len(kinds)], pick(2) == 1)
 		for i := range 8 {
 			addr, n := addrs[pick(len(addrs))]+uint64(pick(3)), lens[pick(len(lens))]
