@@ -66,6 +66,10 @@ func (d *pmd) nic(_ context.Context, name string) error {
 	return fmt.Errorf("testpmd has no bridge for %q", name)
 }
 
+func (d *pmd) driver(_ context.Context, name, _ string) error {
+	return fmt.Errorf("testpmd has no bridge for %q", name)
+}
+
 func (d *pmd) stop() {
 	_ = d.p.Stop(5 * time.Second)
 	_ = os.RemoveAll(d.dir)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/gvswitch/gvswitch/test/peers"
@@ -27,6 +29,7 @@ func (b *bench) zeroCopy(ctx context.Context) (table, error) {
 	t := table{head: []string{"from, to", "off, Mpps", "on, Mpps", "gain", "OVS-DPDK Mpps", "off, ratio", "off, cycles", "on, cycles", "OVS-DPDK cycles", "bar"}}
 	for _, path := range []zcPath{
 		{"vhost to vhost", (*bench).vhostToVhost},
+		{"virtio-user to virtio-user", (*bench).driverToDriver},
 		{"vhost to NIC (veth)", (*bench).vhostToNIC},
 		{"NIC (veth) to vhost to NIC", (*bench).nicToVhostToNIC},
 	} {
@@ -39,7 +42,7 @@ func (b *bench) zeroCopy(ctx context.Context) (table, error) {
 			}
 		}
 	}
-	t.notes = append(t.notes, "One way, 1024 flows; the guest writes 128 bytes of each frame. A veth stands for the NIC, by AF_PACKET with both switches.")
+	t.notes = append(t.notes, "One way, 1024 flows; the guest writes 128 bytes of each frame. A virtio-user port has nothing to turn off: its two columns are the same. A veth stands for the NIC, by AF_PACKET with both switches.")
 	return t, nil
 }
 
@@ -110,6 +113,42 @@ func (b *bench) vhostToVhost(ctx context.Context, sw bridge, zc, size string) (s
 		return sample{}, err
 	}
 	return b.generate(ctx, sockets, traffic{size: size, flows: 1024, macs: 1, oneWay: true, secs: b.secs, options: headersOnly}, nil)
+}
+
+// driverToDriver sends between two back ends of the generator's, to which the switch is attached as a driver. Such ports lend the driver's own
+// buffers in any case.
+func (b *bench) driverToDriver(ctx context.Context, sw bridge, _, size string) (s sample, err error) {
+	t := traffic{size: size, flows: 1024, macs: 1, secs: b.secs, options: headersOnly}
+	file, err := b.frames(t, 0)
+	if err != nil {
+		return s, err
+	}
+	dir, err := os.MkdirTemp(b.dir, "back")
+	if err != nil {
+		return s, err
+	}
+	sockets := []string{filepath.Join(dir, "0"), filepath.Join(dir, "1")}
+	var vdevs []string
+	for i, path := range sockets {
+		vdevs = append(vdevs, fmt.Sprintf("net_vhost%d,iface=%s,queues=1", i, path))
+	}
+	g, err := b.startGenOn(&peers.Netns{}, vdevs, []string{file, "-"}, t)
+	if err != nil {
+		return s, err
+	}
+	defer g.stop()
+	if err := awaitSocket(ctx, g.p, sockets[1]); err != nil {
+		return s, err
+	}
+	for i, path := range sockets {
+		if err := sw.driver(ctx, fmt.Sprint("vu", i), path); err != nil {
+			return s, err
+		}
+	}
+	if err := b.setRules(ctx, sw, []string{"in_port=1,actions=output:2", "in_port=2,actions=output:1"}); err != nil {
+		return s, err
+	}
+	return g.result(ctx)
 }
 
 // nicPort adds nic0, one end of a veth whose other end wire0 stands for the network, in the switch's namespace.

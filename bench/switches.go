@@ -26,6 +26,8 @@ type bridge interface {
 	// namespace is where its kernel devices are, and nic adds one of them as a port.
 	namespace() *peers.Netns
 	nic(ctx context.Context, name string) error
+	// driver adds a port that is attached to the socket of a vhost-user back end.
+	driver(ctx context.Context, name, socket string) error
 	stop()
 }
 
@@ -110,6 +112,11 @@ func (g *gv) nic(ctx context.Context, name string) error {
 	return err
 }
 
+func (g *gv) driver(ctx context.Context, name, socket string) error {
+	_, err := g.ctl(ctx, "add-port", "br0", name, "--", "set", "Interface", name, "type=virtio-user", "options:path="+socket, "options:queue_size=1024")
+	return err
+}
+
 func (g *gv) ofctl(ctx context.Context, command string, args ...string) (string, error) {
 	return g.ctl(ctx, append([]string{command, "br0"}, args...)...)
 }
@@ -152,6 +159,12 @@ func (o ovs) namespace() *peers.Netns { return o.Netns() }
 
 func (o ovs) nic(ctx context.Context, name string) error {
 	_, err := o.Vsctl(ctx, "add-port", "br0", name)
+	return err
+}
+
+func (o ovs) driver(ctx context.Context, name, socket string) error {
+	_, err := o.Vsctl(ctx, "add-port", "br0", name, "--", "set", "Interface", name, "type=dpdk", "options:n_rxq_desc=1024", "options:n_txq_desc=1024",
+		fmt.Sprintf("options:dpdk-devargs=\"net_virtio_user_%s,path=%s,queue_size=1024\"", name, socket))
 	return err
 }
 

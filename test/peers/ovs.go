@@ -52,7 +52,7 @@ func (o *OVS) start(ctx context.Context, mask string, settings []string) (err er
 		"--no-wait", "set", "Open_vSwitch", ".",
 		"other_config:dpdk-init=true", "other_config:dpdk-socket-mem=512",
 		"other_config:pmd-cpu-mask=" + mask, "other_config:dpdk-lcore-mask=0x1",
-		"other_config:dpdk-extra=--no-pci --file-prefix=" + o.ns.Name,
+		"other_config:dpdk-extra=--no-pci --single-file-segments --file-prefix=" + o.ns.Name,
 	}
 	for _, s := range settings {
 		set = append(set, "other_config:"+s)
