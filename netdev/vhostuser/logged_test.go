@@ -115,8 +115,11 @@ func ringPages(g *frontend.Guest) map[uint64]bool {
 	pages := map[uint64]bool{}
 	for _, q := range g.Queues {
 		for _, r := range []*virtiotest.Ring{q.RX, q.TX} {
-			_, _, used := virtio.Sizes(g.Features, r.Size)
+			desc, _, used := virtio.Sizes(g.Features, r.Size)
 			for p := r.Used / 4096; p <= (r.Used+uint64(used)-1)/4096; p++ {
+				pages[p] = true
+			}
+			for p := r.Desc / 4096; g.Config.Packed && p <= (r.Desc+uint64(desc)-1)/4096; p++ {
 				pages[p] = true
 			}
 		}
@@ -187,6 +190,8 @@ func TestDirtyLog(t *testing.T) {
 		"cuts":         {RxCuts: []int{12, 100, 700}},
 		"regions":      {Regions: 3, QueueSize: 64},
 		"1024":         {QueueSize: 1024},
+		"packed":       {Packed: true},
+		"packed, cuts": {Packed: true, RxCuts: []int{12, 100, 700}, Clear: virtio.FEventIdx},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.Base, c.RxDirect = 0x7000000, true
