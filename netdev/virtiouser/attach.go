@@ -88,31 +88,40 @@ func (d *Device) serve(c *net.UnixConn) bool {
 	closed := d.closed
 	if !closed {
 		d.session = s
-		d.fault = ""
 	}
 	d.mu.Unlock()
 	if closed {
 		_ = c.Close()
 		return false
 	}
-	d.log.Info("back end connected")
 	err := s.run()
 	d.mu.Lock()
 	d.session = nil
-	if err != nil && d.fault == "" && !gone(err) && !d.closed {
+	said := err != nil && err.Error() == d.said
+	d.said = ""
+	if err != nil {
+		d.said = err.Error()
+	}
+	if err != nil && !gone(err) && !d.closed { // else the fault, if any, is what Fault said
 		d.fault = err.Error()
 	}
 	closed = d.closed
 	d.mu.Unlock()
+	if closed {
+		return false
+	}
+	if s.published {
+		said = false
+	}
 	switch {
-	case closed:
+	case said: // the same as before, and nothing in between
 	case err == nil || gone(err):
 		d.log.Info("back end disconnected")
 	default:
 		d.log.Warn("back end given up", "error", err)
-		d.changed()
 	}
-	return !closed
+	d.changed()
+	return true
 }
 
 // gone tells whether an error only says that the other side, or we ourselves, closed.

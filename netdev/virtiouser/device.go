@@ -26,6 +26,7 @@ type Device struct {
 	set     settings
 	closed  bool
 	fault   string
+	said    string // why the last connection ended
 	rx      []netdev.RxQueue
 	tx      []netdev.TxQueue
 	view    view // of the back end, or the last one

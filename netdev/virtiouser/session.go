@@ -40,6 +40,8 @@ type session struct {
 
 	watching bool // renew may interrupt a read; d.mu
 
+	published bool // it was good for something
+
 	protocol uint64
 	offered  uint64
 	features uint64
@@ -293,7 +295,10 @@ func (s *session) publish(v *view) {
 	for _, q := range s.pairs {
 		rx, tx = append(rx, q.rx), append(tx, q.tx)
 	}
-	v.link = true
+	if v.link = true; !s.published {
+		s.d.log.Info("back end connected")
+	}
+	s.published = true
 	d := s.d
 	d.mu.Lock()
 	if !s.dead.Load() {

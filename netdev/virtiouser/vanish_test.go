@@ -1,15 +1,22 @@
 package virtiouser
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gvswitch/gvswitch/internal/mem"
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/virtio/driver"
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/netdevtest"
-	"github.com/gvswitch/gvswitch/netdev/vhostuser"
+	provider "github.com/gvswitch/gvswitch/netdev/vhostuser"
 )
 
 // The back end goes, at any moment, and comes again: the port follows, and nothing is left behind.
@@ -34,7 +41,7 @@ func TestVanish(t *testing.T) {
 		}
 		for k := range l.backs {
 			var err error
-			reborn[k], err = vhostuser.OpenServer(fmt.Sprintf("again%d", k), netdev.Options{Map: map[string]string{"vhost-server-path": l.paths[k]}}, &l.back)
+			reborn[k], err = provider.OpenServer(fmt.Sprintf("again%d", k), netdev.Options{Map: map[string]string{"vhost-server-path": l.paths[k]}}, &l.back)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +68,7 @@ func TestNoLeaks(t *testing.T) {
 		n++
 		path := fmt.Sprintf("%s-%d", l.paths[0], n)
 		host := &side{}
-		b, err := vhostuser.OpenServer("b", netdev.Options{Map: map[string]string{"vhost-server-path": path}}, host)
+		b, err := provider.OpenServer("b", netdev.Options{Map: map[string]string{"vhost-server-path": path}}, host)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,5 +216,46 @@ func TestAllocs(t *testing.T) {
 				t.Error("nothing was received")
 			}
 		})
+	}
+}
+
+// A back end that does not take what it offers is tried again and again, and complained about once.
+func TestUnfit(t *testing.T) {
+	var log bytes.Buffer
+	old := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(old)
+	path := filepath.Join(t.TempDir(), "s")
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	d, err := Open("p", netdev.Options{Map: map[string]string{"path": path}}, &side{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		c, err := ln.AcceptUnix()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// An answer to another question than the one that was asked.
+		m := vhostuser.Message{Request: vhostuser.GetQueueNum, Flags: vhostuser.Version | vhostuser.FlagReply, Payload: make([]byte, 8)}
+		if _, err := c.Write(m.AppendTo(nil)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, c)
+		_ = c.Close()
+	}
+	netdevtest.Eventually(t, 5*time.Second, "a fault", func() bool { return d.Info().Fault != "" })
+	if f := d.Info().Fault; !strings.Contains(f, "GET_FEATURES was answered by GET_QUEUE_NUM") {
+		t.Errorf("fault %q", f)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(log.String(), "given up"); n != 1 {
+		t.Errorf("%d complaints:\n%s", n, log.String())
 	}
 }
