@@ -53,6 +53,7 @@ func BenchmarkFlows(b *testing.B) {
 		{"acl=1000/masks=20/flows=10000", 10000, acl(1000, 20), FlowConfig{}},
 		// Each flow has a megaflow of its own.
 		{"megaflows=100000", 100_000, []string{"in_port=1,actions=multipath(symmetric_l4,1,modulo_n,1,0,reg0[0..15]),2", "in_port=2,actions=multipath(symmetric_l4,1,modulo_n,1,0,reg0[0..15]),1"}, FlowConfig{}},
+		{"megaflows=1000000", 1_000_000, []string{"in_port=1,actions=multipath(symmetric_l4,1,modulo_n,1,0,reg0[0..15]),2", "in_port=2,actions=multipath(symmetric_l4,1,modulo_n,1,0,reg0[0..15]),1"}, FlowConfig{Limit: 3_000_000, MissRate: 1 << 30}},
 		{"edit", 1024, []string{"in_port=1,ip,actions=dec_ttl,mod_dl_dst:02:00:00:00:00:09,2", "in_port=2,ip,actions=dec_ttl,mod_dl_dst:02:00:00:00:00:09,1"}, FlowConfig{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
