@@ -52,7 +52,6 @@ type decoded struct {
 	flow     string // 5-tuple
 	payload  []byte
 	proto    string
-	sport    uint16
 }
 
 func decode(t *testing.T, frame []byte) decoded {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,4 +88,44 @@ func TestGvsgenFindsLoss(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "100 of 1000 frames did not arrive, more than 99") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// A switch that goes away and comes back is waited for: the generator goes on, and what is lost is in its account.
+func TestGvsgenOutlivesSwitch(t *testing.T) {
+	s := NewSwitch(t, Options{})
+	s.Ctl("add-br", "br0")
+	a, b := s.AddVhost("vu0"), s.AddVhost("vu1")
+	cmd := exec.Command(filepath.Join(binDir, "gvsgen"), "--json", "--quiet", "--check", "seq", "--rate", "1kpps", "--duration", "8s", "--warmup", "0s",
+		"virtio-user:path="+a, "virtio-user:path="+b)
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, ctlTime, "frames", func() error { return received(s, 300) })
+	s.Kill()
+	s.Start()
+	eventually(t, ctlTime, "frames through the new one", func() error { return received(s, 300) })
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err, out.String())
+	}
+	var r genResult
+	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
+		t.Fatal(err, out.String())
+	}
+	for i, p := range r.Ports {
+		if p.Received < 600 || p.Received+p.Lost != r.Ports[1-i].Sent || p.Duplicate+p.Corrupt+p.Reordered != 0 {
+			t.Errorf("port %d: %+v", i, p)
+		}
+	}
+}
+
+// received is nil when the switch has received so many frames by either port.
+func received(s *Switch, n uint64) error {
+	for _, port := range []string{"vu0", "vu1"} {
+		if got, err := s.statistic(port, "rx_packets"); err != nil || got < n {
+			return fmt.Errorf("%s: %d frames, %v", port, got, err)
+		}
+	}
+	return nil
 }
