@@ -16,10 +16,12 @@ import (
 
 	"github.com/gvswitch/gvswitch/internal/daemon"
 	"github.com/gvswitch/gvswitch/internal/daemon/logging"
+	"github.com/gvswitch/gvswitch/internal/pager"
 	"github.com/gvswitch/gvswitch/internal/version"
 )
 
 func main() {
+	pager.Main()
 	if err := app().Run(arguments(os.Args)); err != nil {
 		fmt.Fprintln(os.Stderr, "gvswitchd:", err)
 		os.Exit(1)

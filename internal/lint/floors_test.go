@@ -22,7 +22,7 @@ internal/unixsock < internal/jsonrpc;
 # Packets and rings as plain memory. The other sides of rings and sessions are for
 # tests.
 internal/hdr, internal/checksum, internal/mem < packet < packet/vnet;
-internal/mem < internal/virtio, internal/vhostuser;
+internal/mem < internal/virtio, internal/vhostuser, internal/pager < cmd/gvswitchd;
 internal/virtio < internal/virtio/virtiotest, internal/virtio/driver;
 internal/vhostuser, internal/virtio/virtiotest < internal/vhostuser/frontend;
 
@@ -41,7 +41,7 @@ flow < datapath/megaflow;
 netdev < netdev/link, netdev/opt, netdev/ready;
 packet/vnet < netdev/rawio;
 netdev, netdev/link < netdev/netdevtest;
-netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio/driver, internal/vhostuser, internal/cpu, internal/unixsock < netdev/...;
+netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio, tso, internal/virtio/driver, internal/vhostuser, internal/pager, internal/cpu, internal/unixsock < netdev/...;
 # A veth port is an afpacket port on a pair that it makes.
 netdev, netdev/link, netdev/opt, netdev/ready, netdev/rawio < netdev/afpacket < netdev/veth;
 netdev, netdev/link, netdev/opt, netdev/rawio < netdev/dummy;

@@ -64,6 +64,17 @@ type Device interface {
 	// FeatureAccessPlatform the addresses of rings are translated by those. When it returns, nobody
 	// uses what was invalidated, and rings that miss their parts wait for an update.
 	IOTLB(m IOTLBMsg) error
+	// PostcopyAdvise prepares for memory that is not there yet, and gives a userfaultfd for the front end; the
+	// descriptor is for the reply.
+	PostcopyAdvise() (fd int, err error)
+	// PostcopyListen begins it. Nothing is mapped.
+	PostcopyListen()
+	// PostcopyMap says where regions, which Map was called with, are for the userfaultfd.
+	PostcopyMap(regions []Region) (at []uint64, err error)
+	// PostcopyReady lets regions of PostcopyMap be used: the front end brings what is missed.
+	PostcopyReady() error
+	// PostcopyEnd ends what PostcopyAdvise began. No ring is served.
+	PostcopyEnd()
 	// Channel is the way to send messages to the front end, or -1 when there is none any more.
 	// The device owns it.
 	Channel(fd int)

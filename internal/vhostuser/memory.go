@@ -95,13 +95,18 @@ func (m *Memory) rebuild() error {
 	return nil
 }
 
+// Pages is the part of the file, in whole pages, that has the region.
+func (r *Region) Pages() (start, size uint64) {
+	page := max(r.FD.Page, uint64(unix.Getpagesize()))
+	start = r.Offset &^ (page - 1)
+	return start, (r.Offset - start + r.Size + page - 1) &^ (page - 1)
+}
+
 // mapRegion maps the pages around a region. Offset and size need not be multiples of the
 // page size, which with hugetlbfs may be a gigabyte (a guest's memory
 // below 4 GiB is often cut at 640 KiB).
 func mapRegion(r *Region) (mapping, error) {
-	page := max(r.FD.Page, uint64(unix.Getpagesize()))
-	start := r.Offset &^ (page - 1)
-	size := (r.Offset - start + r.Size + page - 1) &^ (page - 1)
+	start, size := r.Pages()
 	if size > 1<<46 {
 		return mapping{}, fmt.Errorf("region %#x: %#x bytes are more than fits an address space", r.Guest, r.Size)
 	}

@@ -34,6 +34,9 @@ const (
 	IOTLBMessage        Request = 22
 	GetConfig           Request = 24
 	SetConfig           Request = 25
+	PostcopyAdvise      Request = 28
+	PostcopyListen      Request = 29
+	PostcopyEnd         Request = 30
 	GetInflightFD       Request = 31
 	SetInflightFD       Request = 32
 	ResetDevice         Request = 34
@@ -52,6 +55,7 @@ var requestNames = map[Request]string{
 	SetVringErr: "SET_VRING_ERR", GetProtocolFeatures: "GET_PROTOCOL_FEATURES",
 	SetProtocolFeatures: "SET_PROTOCOL_FEATURES", GetQueueNum: "GET_QUEUE_NUM", SetVringEnable: "SET_VRING_ENABLE",
 	SendRARP: "SEND_RARP", NetSetMTU: "NET_SET_MTU", SetBackendReqFD: "SET_BACKEND_REQ_FD",
+	PostcopyAdvise: "POSTCOPY_ADVISE", PostcopyListen: "POSTCOPY_LISTEN", PostcopyEnd: "POSTCOPY_END",
 	IOTLBMessage: "IOTLB_MSG", GetConfig: "GET_CONFIG", SetConfig: "SET_CONFIG",
 	GetInflightFD: "GET_INFLIGHT_FD", SetInflightFD: "SET_INFLIGHT_FD", ResetDevice: "RESET_DEVICE",
 	GetMaxMemSlots: "GET_MAX_MEM_SLOTS", AddMemReg: "ADD_MEM_REG", RemMemReg: "REM_MEM_REG",

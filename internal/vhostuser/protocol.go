@@ -24,6 +24,7 @@ const (
 	ProtoReplyAck          uint64 = 1 << 3
 	ProtoMTU               uint64 = 1 << 4
 	ProtoBackendReq        uint64 = 1 << 5
+	ProtoPageFault         uint64 = 1 << 8
 	ProtoConfig            uint64 = 1 << 9
 	ProtoBackendSendFD     uint64 = 1 << 10
 	ProtoInflightSHMFD     uint64 = 1 << 12
@@ -32,14 +33,14 @@ const (
 	ProtoStatus            uint64 = 1 << 16
 )
 
-// ProtocolFeatures is what this package implements. A front end uses all that it knows
-// of what is offered, so nothing else may be.
+// ProtocolFeatures is what this package implements, but for ProtoPageFault, which not every device
+// serves. A front end uses all that it knows of what is offered, so nothing else may be.
 const ProtocolFeatures = ProtoMQ | ProtoLogSHMFD | ProtoRARP | ProtoReplyAck | ProtoMTU | ProtoBackendReq |
 	ProtoConfig | ProtoBackendSendFD | ProtoInflightSHMFD | ProtoResetDevice | ProtoConfigureMemSlots | ProtoStatus
 
 var protocolNames = map[uint64]string{
 	ProtoMQ: "MQ", ProtoLogSHMFD: "LOG_SHMFD", ProtoRARP: "RARP", ProtoReplyAck: "REPLY_ACK", ProtoMTU: "MTU",
-	ProtoBackendReq: "BACKEND_REQ", ProtoConfig: "CONFIG", ProtoBackendSendFD: "BACKEND_SEND_FD",
+	ProtoBackendReq: "BACKEND_REQ", ProtoPageFault: "PAGEFAULT", ProtoConfig: "CONFIG", ProtoBackendSendFD: "BACKEND_SEND_FD",
 	ProtoInflightSHMFD: "INFLIGHT_SHMFD",
 	ProtoResetDevice:   "RESET_DEVICE", ProtoConfigureMemSlots: "CONFIGURE_MEM_SLOTS", ProtoStatus: "STATUS",
 }

@@ -51,6 +51,8 @@ type Session struct {
 	fds   []FD   // of the message in work that nobody took yet
 
 	replyFDs []int // to go with the reply
+	replies  bool  // there is one, this time
+	postcopy postcopyState
 
 	unlogged bool // rings ran that should have been logged and had no log
 	ids      []int
@@ -65,7 +67,7 @@ func NewSession(offer Offer, dev Device) *Session {
 // reply is to be sent, and its descriptors are closed then. An error ends the connection (after the reply, if there is
 // one): call Close.
 func (s *Session) Handle(m *Message, fds []FD) (reply Message, hasReply bool, err error) {
-	s.reply, s.replyFDs, s.fds = nil, nil, fds
+	s.reply, s.replyFDs, s.replies, s.fds = nil, nil, false, fds
 	h, known := handlers[m.Request]
 	switch {
 	case !known:
@@ -81,7 +83,7 @@ func (s *Session) Handle(m *Message, fds []FD) (reply Message, hasReply bool, er
 		s.dev.Close(fd.Num)
 	}
 	s.fds = nil
-	return s.answer(m, known && h.replies, err)
+	return s.answer(m, known && (h.replies || s.replies), err)
 }
 
 // answer makes the reply to a message that was obeyed or failed with err: one
@@ -117,6 +119,10 @@ func (s *Session) takeFD() FD {
 // descriptors are closed.
 func (s *Session) Close() {
 	s.park()
+	if s.postcopy != noPostcopy {
+		s.postcopy = noPostcopy
+		s.dev.PostcopyEnd()
+	}
 	s.dropMemory()
 	for i := range s.Vrings {
 		v := &s.Vrings[i]

@@ -46,6 +46,9 @@ func (s *Session) reaches(a uint64) bool {
 // setMemTable replaces all memory. If that fails, there is none: the front end
 // has given up the old one.
 func (s *Session) setMemTable(m *Message) error {
+	if ack, err := s.postcopyAck(m); ack {
+		return err
+	}
 	regions, err := parseMemTable(m.Payload)
 	if err == nil && len(s.fds) != len(regions) {
 		err = protocolErrorf("%d file descriptors for %d regions", len(s.fds), len(regions))
@@ -56,7 +59,7 @@ func (s *Session) setMemTable(m *Message) error {
 	for i := range regions {
 		regions[i].FD = s.fds[i]
 	}
-	if s.sameMemory(regions) {
+	if !s.lazy() && s.sameMemory(regions) {
 		return nil
 	}
 	s.park()
@@ -72,6 +75,9 @@ func (s *Session) setMemTable(m *Message) error {
 	s.Regions, s.Adds = regions, make([]int, len(regions))
 	s.fds = nil
 	s.recheckRings()
+	if s.lazy() {
+		return s.postcopyMapped(m, regions)
+	}
 	s.sync()
 	return nil
 }
@@ -125,10 +131,16 @@ func (s *Session) getMaxMemSlots(*Message) error { return s.replyU64(MaxMemSlots
 // addMemReg adds a region. Rings that run begin to use it. QEMU (7.2) adds each
 // region once for every queue pair, so it may be there already; it is removed as often.
 func (s *Session) addMemReg(m *Message) error {
+	if ack, err := s.postcopyAck(m); ack {
+		return err
+	}
+	if len(m.Payload) != memRegSize || len(s.fds) != 1 {
+		return protocolErrorf("%v: payload of %d bytes and %d file descriptors, want %d and 1", m.Request, len(m.Payload), len(s.fds), memRegSize)
+	}
 	r := parseMemReg(m.Payload)
 	r.FD = s.fds[0]
 	for i := range s.Regions {
-		if same(r, s.Regions[i]) {
+		if !s.lazy() && same(r, s.Regions[i]) {
 			s.Adds[i]++
 			return nil
 		}
@@ -146,6 +158,9 @@ func (s *Session) addMemReg(m *Message) error {
 	s.Regions, s.Adds = append(s.Regions, r), append(s.Adds, 1)
 	for i := range s.Vrings {
 		s.Vrings[i].stale, s.Vrings[i].broken = true, nil
+	}
+	if s.lazy() {
+		return s.postcopyMapped(m, []Region{r})
 	}
 	s.sync()
 	return nil

@@ -10,7 +10,7 @@ func (s *Session) want(i int) RunState {
 	// enabled from the start.
 	enabled := v.Enabled || s.Features&FeatureProtocol == 0
 	switch {
-	case !v.Started || !v.AddrSet || v.Num == 0 || v.broken != nil || i >= s.served() && i != s.control():
+	case s.postcopy == unacked || !v.Started || !v.AddrSet || v.Num == 0 || v.broken != nil || i >= s.served() && i != s.control():
 		return Stopped
 	case enabled && s.inUse(i):
 		return Running

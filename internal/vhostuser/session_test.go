@@ -163,6 +163,30 @@ func (r *recorder) Channel(fd int) {
 }
 
 func (r *recorder) ResetControl() { r.printf("  control reset") }
+func (r *recorder) PostcopyAdvise() (int, error) {
+	r.open[900] = "uffd"
+	r.printf("  postcopy advise")
+	return 900, nil
+}
+
+func (r *recorder) PostcopyListen() { r.printf("  postcopy listen") }
+
+func (r *recorder) PostcopyMap(regions []Region) ([]uint64, error) {
+	var at []uint64
+	for _, g := range regions {
+		at = append(at, g.Guest+0xabc000000)
+		r.printf("  postcopy map %#x", g.Guest)
+	}
+	return at, nil
+}
+
+func (r *recorder) PostcopyReady() error {
+	r.printf("  postcopy ready")
+	return nil
+}
+
+func (r *recorder) PostcopyEnd() { r.printf("  postcopy end") }
+
 func (r *recorder) IOTLB(m IOTLBMsg) error {
 	r.printf("  iotlb %d: %#x+%#x user=%#x perm=%d", m.Type, m.IOVA, m.Size, m.User, m.Perm)
 	if m.User == 0xbad {

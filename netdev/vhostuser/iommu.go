@@ -239,7 +239,7 @@ func (p *peer) locate(parts *ioParts) (at [3]uintptr, missing []want, err error)
 }
 
 // partsOf says where the parts of a ring are.
-func partsOf(s *vhostuser.RingStart) (ioParts, error) {
+func (p *peer) partsOf(s *vhostuser.RingStart) (ioParts, error) {
 	v := &s.Vring
 	desc, avail, used := virtio.Sizes(s.Features, int(v.Num))
 	const both = vhostuser.PermRead | vhostuser.PermWrite
@@ -252,9 +252,12 @@ func partsOf(s *vhostuser.RingStart) (ioParts, error) {
 		parts[0].perm = both
 	}
 	for i := range parts {
-		if p := &parts[i]; p.addr+p.size-1 < p.addr {
-			return parts, fmt.Errorf("%s of %d bytes at %#x wraps", p.name, p.size, p.addr)
+		if x := &parts[i]; x.addr+x.size-1 < x.addr {
+			return parts, fmt.Errorf("%s of %d bytes at %#x wraps", x.name, x.size, x.addr)
 		}
+	}
+	if p.postcopy != nil {
+		return parts, p.guestParts(&parts)
 	}
 	return parts, nil
 }
@@ -314,7 +317,7 @@ func (p *peer) resume(i int, r *ring) error {
 
 // translated finds the parts of a ring of a guest with an IOMMU.
 func (p *peer) translated(s *vhostuser.RingStart, c *virtio.Config) (r *ioRing, there bool, err error) {
-	parts, err := partsOf(s)
+	parts, err := p.partsOf(s)
 	if err != nil {
 		return nil, false, err
 	}

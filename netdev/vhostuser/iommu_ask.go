@@ -3,6 +3,7 @@ package vhostuser
 import (
 	"encoding/binary"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -65,22 +66,27 @@ func (a *asking) expire() {
 
 // translate asks the front end for what rings miss, and hears what it says to that. It has a
 // goroutine of its own, since the poll threads, who find out what is missing, never wait.
-func (p *peer) translate() {
+func (p *peer) translate(io *iommu) {
+	debug.SetPanicOnFault(true) // it builds rings
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		select {
 		case <-p.done:
 			return
-		case <-p.iommu.news:
+		case <-io.news:
 		case <-timer.C:
 		}
 		p.mu.Lock()
 		next := time.Hour
-		if !p.dead.Load() {
+		over := p.iommu != io
+		if !p.dead.Load() && !over {
 			next = p.converse()
 		}
 		p.mu.Unlock()
+		if over {
+			return
+		}
 		timer.Reset(next)
 	}
 }
@@ -88,7 +94,11 @@ func (p *peer) translate() {
 // converse does one round, and returns when the next is due.
 func (p *peer) converse() time.Duration {
 	io := p.iommu
-	if err := p.hear(); err != nil {
+	if p.postcopy != nil {
+		if p.fetched() != nil {
+			return time.Hour // the port is being stopped
+		}
+	} else if err := p.hear(); err != nil {
 		p.d.warn("IOTLB misses get no answers", err)
 		p.Channel(-1)
 	}
@@ -112,7 +122,7 @@ func (p *peer) askAll() (waiting bool) {
 		var parts *ioParts
 		switch {
 		case r.waiting != nil:
-			all, _ := partsOf(r.waiting) // build has looked at them
+			all, _ := p.partsOf(r.waiting) // build has looked at them
 			parts = &all
 		case r.io == nil:
 			continue
@@ -146,6 +156,10 @@ func (p *peer) ask(w want, part bool) {
 	io := p.iommu
 	a := &io.asking
 	if len(a.list) >= maxAsked || a.has(w) || io.view(w.perm()).Find(w.page()).Size != 0 || slices.ContainsFunc(io.refused, func(r denial) bool { return r.want == w }) {
+		return
+	}
+	if p.postcopy != nil {
+		p.fetch(w)
 		return
 	}
 	if p.channel < 0 {

@@ -35,6 +35,7 @@ type settings struct {
 	add      uint64 // features, besides what is offered anyhow
 	remove   uint64
 	iommu    bool // the guest may have one
+	postcopy bool // it may arrive before its memory
 	mtu      int
 	mac      net.HardwareAddr
 }
@@ -50,6 +51,7 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 		zeroCopy: r.Bool("dq-zero-copy", true),
 		offload:  r.Bool("vhost-offload", false),
 		iommu:    r.Bool("vhost-iommu-support", false),
+		postcopy: r.Bool("vhost-postcopy-support", false),
 	}
 	if s.pairs == 0 { // docs/decisions/0005-vhost-user-offer.md
 		s.pairs = 1
@@ -66,6 +68,15 @@ func parse(name string, server bool, o netdev.Options) (settings, error) {
 	}
 	s.features(r)
 	s.access(r, server)
+	if s.postcopy {
+		if s.iommu {
+			r.RefuseAlone("vhost-postcopy-support", "not together with vhost-iommu-support")
+			s.postcopy = false
+		} else if err := canPostcopy(); err != nil {
+			r.RefuseAlone("vhost-postcopy-support", err.Error())
+			s.postcopy = false
+		}
+	}
 	if err := r.Done(); err != nil {
 		return s, err
 	}

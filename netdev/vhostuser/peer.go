@@ -27,9 +27,11 @@ type peer struct {
 	memory  vhostuser.Memory
 	rings   map[int]*ring
 	channel int    // for messages to the front end, -1 none
-	iommu   *iommu // of a guest that may have one
-	pairs   int    // offered
-	control virtio.Control
+	iommu   *iommu // of a guest that may have one, or arrives by postcopy
+
+	postcopy *postcopy // of a guest that arrives
+	pairs    int       // offered
+	control  virtio.Control
 
 	ownMAC     net.HardwareAddr                // that the guest has set by it, nil if none
 	announcing bool                            // the guest was asked to announce itself
@@ -79,7 +81,7 @@ func (p *peer) serve() (err error) {
 	p.d.wg.Go(p.watch)
 	p.d.wg.Go(p.guard)
 	if p.iommu != nil {
-		p.d.wg.Go(p.translate)
+		p.d.wg.Go(func() { p.translate(p.iommu) })
 	}
 	// A region that vanishes raises SIGBUS. The rings' memory is read here, too.
 	debug.SetPanicOnFault(true)

@@ -49,7 +49,11 @@ func (d *Device) offer(id string) vhostuser.Offer {
 		}
 	}
 	d.pin = next
-	return vhostuser.Offer{Features: next.Offered, Protocol: vhostuser.ProtocolFeatures, QueuePairs: next.Pairs}
+	protocol := vhostuser.ProtocolFeatures
+	if d.set.postcopy && next.Offered&virtio.FAccessPlatform == 0 {
+		protocol |= vhostuser.ProtoPageFault
+	}
+	return vhostuser.Offer{Features: next.Offered, Protocol: protocol, QueuePairs: next.Pairs}
 }
 
 // widen is the last resort for a front end that has refused what it was offered, time and again: its guest

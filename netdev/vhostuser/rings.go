@@ -140,7 +140,7 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 
 // place finds the three parts of a ring. With an IOMMU that may have to wait for the front end.
 func (p *peer) place(s *vhostuser.RingStart, c *virtio.Config) (io *ioRing, there bool, err error) {
-	if s.Features&virtio.FAccessPlatform != 0 {
+	if s.Features&virtio.FAccessPlatform != 0 || p.postcopy != nil && p.postcopy.lazy {
 		return p.translated(s, c)
 	}
 	v := &s.Vring

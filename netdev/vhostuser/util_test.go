@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gvswitch/gvswitch/internal/pager"
 	"github.com/gvswitch/gvswitch/internal/virtio/virtiotest"
 )
 
@@ -25,6 +26,7 @@ func listenUnix(t *testing.T, path string) *net.UnixListener {
 
 // What the ports log matters to nobody here unless asked for.
 func TestMain(m *testing.M) {
+	pager.Main()
 	if !slices.Contains(os.Args, "-test.v=true") {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 	}

@@ -4,7 +4,7 @@ import "strconv"
 
 // vhostOptions are the keys of the root's other_config that Open vSwitch has for all vhost-user
 // ports; here each port has them as an option, too.
-var vhostOptions = []string{"vhost-iommu-support"}
+var vhostOptions = []string{"vhost-iommu-support", "vhost-postcopy-support"}
 
 // readVhost takes the defaults for options of vhost-user ports.
 func readVhost(other *options) map[string]string {

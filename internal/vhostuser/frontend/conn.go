@@ -70,10 +70,10 @@ func (c *Conn) Reply(timeout time.Duration) (*vhostuser.Message, error) {
 }
 
 // Get sends a message that is answered by definition, and gives the answer's payload.
-func (c *Conn) Get(r vhostuser.Request, payload []byte) ([]byte, error) {
+func (c *Conn) Get(r vhostuser.Request, payload []byte, fds ...int) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.Post(r, payload); err != nil {
+	if err := c.Post(r, payload, fds...); err != nil {
 		return nil, err
 	}
 	m, err := c.Reply(Timeout)

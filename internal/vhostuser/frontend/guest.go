@@ -78,7 +78,7 @@ func (q *Queue) Vrings() (rx, tx int) { return 2 * q.Index, 2*q.Index + 1 }
 func NewGuest(c *Conn, cfg Config) (*Guest, error) {
 	cfg.defaults()
 	g := &Guest{Conn: c, Config: cfg}
-	err := g.negotiate()
+	err := g.Negotiate()
 	if err == nil && cfg.Translate != nil {
 		err = g.makeIOMMU()
 	}
@@ -103,7 +103,8 @@ func NewGuest(c *Conn, cfg Config) (*Guest, error) {
 	return g, nil
 }
 
-func (g *Guest) negotiate() error {
+// Negotiate agrees on features on a new connection.
+func (g *Guest) Negotiate() error {
 	offered, err := g.GetU64(vhostuser.GetFeatures)
 	if err != nil {
 		return err
