@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -89,7 +90,7 @@ func (s *settings) measure(ctx context.Context, b *gen.Bench, ports []*gen.Port,
 		return s.find(ctx, b, t, pps, out)
 	}
 	result, err := b.Run(ctx, t)
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) { // who interrupts it wants to know what was until then
 		return nil, err
 	}
 	return &report{Result: &result, Failed: s.failures(&result, least)}, nil

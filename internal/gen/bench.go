@@ -30,7 +30,8 @@ type Bench struct {
 	senders   [maxPorts][]*sender // by port and queue
 	receivers [maxPorts][]*receiver
 	checkers  [maxPorts]*Checker
-	trial     int // number of the last
+	trial     int         // number of the last
+	halt      atomic.Bool // interrupted: send no more
 }
 
 // NewBench makes a Bench of ports, one or two, that are ready (Wait).
@@ -117,7 +118,7 @@ func (b *Bench) workers(stop *atomic.Bool) []*worker {
 	}
 	var list []*worker
 	for _, c := range cpus {
-		list = append(list, &worker{cpu: c, clock: b.clock, ports: b.ports, stop: stop, at: b.at})
+		list = append(list, &worker{cpu: c, clock: b.clock, ports: b.ports, stop: stop, halt: &b.halt, at: b.at})
 	}
 	k := 0
 	for i := range b.ports.all {

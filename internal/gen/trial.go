@@ -37,7 +37,8 @@ const poll = 2 * time.Millisecond
 // longest is the end of a trial without a duration.
 const longest = 1000 * time.Hour
 
-// Run does a trial. It fails when ctx ends or a worker cannot work.
+// Run does a trial. It fails when a worker cannot work. When ctx ends, sending does, too, and the result is of what was sent until then; it comes with
+// ctx's error.
 func (b *Bench) Run(ctx context.Context, t Trial) (Result, error) {
 	b.trial++
 	var stop atomic.Bool
@@ -81,17 +82,14 @@ func (b *Bench) Run(ctx context.Context, t Trial) (Result, error) {
 	return b.result(t, b.took(t, start)), err
 }
 
-// took is how long sending took: as long as it should, if that was said.
+// took is how long sending took, or receiving if nothing is sent; not longer than it should, if that was said.
 func (b *Bench) took(t Trial, start uint64) time.Duration {
+	end := start
 	if b.silent() {
-		return t.Duration
+		end = b.at()
 	}
-	end := uint64(0)
 	for _, senders := range b.senders {
 		for _, s := range senders {
-			if !s.done.Load() { // interrupted
-				end = b.at()
-			}
 			end = max(end, s.doneAt)
 		}
 	}
@@ -135,26 +133,28 @@ func (b *Bench) start(workers []*worker) <-chan struct{} {
 }
 
 // watch waits until all is sent and has arrived, or does not come any more.
-func (b *Bench) watch(ctx context.Context, t Trial, began time.Time, workers []*worker) error {
+func (b *Bench) watch(ctx context.Context, t Trial, began time.Time, workers []*worker) (err error) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
+	over := ctx.Done()
 	told := began
 	var got uint64
 	quiet := began                         // nothing came since
 	looked := make([]uint64, len(workers)) // how often the workers had looked then
 	for {
 		select {
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-over:
+			err, over = ctx.Err(), nil
+			b.halt.Store(true)
 		case <-tick.C:
 		}
 		for _, w := range workers {
 			if w.over.Load() { // it cannot work
-				return nil
+				return err
 			}
 		}
 		now := time.Now()
-		sending := !b.sent() || b.silent() && now.Sub(began) < t.Duration
+		sending := !b.sent() || b.silent() && err == nil && now.Sub(began) < t.Duration
 		if sending && t.Progress != nil && now.Sub(told) >= t.Interval {
 			told = now
 			t.Progress(b.snapshot(now.Sub(began)))
@@ -166,7 +166,7 @@ func (b *Bench) watch(ctx context.Context, t Trial, began time.Time, workers []*
 			}
 		}
 		if now.Sub(quiet) >= t.Drain && looking(workers, looked) {
-			return nil
+			return err
 		}
 	}
 }

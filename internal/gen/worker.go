@@ -53,6 +53,7 @@ type worker struct {
 	senders   []*sender
 	receivers []*receiver
 	stop      *atomic.Bool
+	halt      *atomic.Bool  // send no more
 	at        func() uint64 // the counter
 
 	turns mem.Counter
@@ -95,6 +96,9 @@ func (w *worker) turn() {
 	for _, s := range w.senders {
 		if !s.done.Load() {
 			s.send(now, w.clock)
+			if w.halt.Load() && !s.done.Load() {
+				s.end(now)
+			}
 		}
 	}
 	for _, r := range w.receivers {
@@ -138,9 +142,7 @@ func (s *sender) send(now uint64, clock Clock) {
 	n := s.pace.Due(now, s.room(now, clock))
 	if n == 0 {
 		if s.pace.Done(now) {
-			s.skipped.Add(s.pace.Skipped())
-			s.doneAt = now
-			s.done.Store(true)
+			s.end(now)
 		}
 		return
 	}
@@ -156,6 +158,13 @@ func (s *sender) send(now uint64, clock Clock) {
 	if lost := n - int(s.stats.Packets.Load()-before); lost > 0 {
 		s.refuse(lost)
 	}
+}
+
+// end is the end of sending.
+func (s *sender) end(now uint64) {
+	s.skipped.Add(s.pace.Skipped())
+	s.doneAt = now
+	s.done.Store(true)
 }
 
 // refuse counts n frames that were due and could not be sent.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -95,17 +96,22 @@ func TestGvsgenOutlivesSwitch(t *testing.T) {
 	s := NewSwitch(t, Options{})
 	s.Ctl("add-br", "br0")
 	a, b := s.AddVhost("vu0"), s.AddVhost("vu1")
-	cmd := exec.Command(filepath.Join(binDir, "gvsgen"), "--json", "--quiet", "--check", "seq", "--rate", "1kpps", "--duration", "8s", "--warmup", "0s",
+	cmd := exec.Command(filepath.Join(binDir, "gvsgen"), "--json", "--quiet", "--check", "seq", "--rate", "1kpps", "--duration", "1h", "--warmup", "0s",
 		"virtio-user:path="+a, "virtio-user:path="+b)
 	var out strings.Builder
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	eventually(t, ctlTime, "frames", func() error { return received(s, 300) })
 	s.Kill()
 	s.Start()
 	eventually(t, ctlTime, "frames through the new one", func() error { return received(s, 300) })
+	// Interrupted, it says what was until then.
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err, out.String())
 	}
