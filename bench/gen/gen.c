@@ -306,10 +306,10 @@ static void receive_all(struct side *side, int at, int sides, int measuring)
 		receive(at, q, &side[at], sender_of(side, at, sides), measuring);
 }
 
-/* Takes what comes until nothing is under way, or nothing has come for half a second. */
-static void drain(struct side *side, int sides, int measuring)
+/* Takes what comes until nothing is under way, or nothing has come for so many cycles. */
+static void drain(struct side *side, int sides, int measuring, uint64_t patience)
 {
-	uint64_t patience = rte_get_tsc_hz() / 2, last = rte_rdtsc(), under_way;
+	uint64_t last = rte_rdtsc(), under_way;
 
 	do {
 		under_way = 0;
@@ -366,7 +366,7 @@ static double trial(struct side *side, int sides, double rate, double *received)
 	forget(side, sides, now);
 	while ((now = rte_rdtsc()) < begin + hz / 10)
 		turn(side, sides, now, gap, 8 * gap, 0);
-	drain(side, sides, 0);
+	drain(side, sides, 0, hz / 50); /* there are many trials, and in most some are lost */
 	for (int i = 0; i < sides; i++) {
 		if (!side[i].once)
 			offered += side[i].sent + (rate > 0 ? side[i].refused : 0);
@@ -500,7 +500,7 @@ int main(int argc, char **argv)
 		if (!measuring && !blind && !(side[0].received + side[1].received) && now < deadline)
 			begin = now + warm * hz; /* it counts from when frames arrive */
 		if (!measuring && (now >= begin || warm_enough)) {
-			drain(side, sides, 0);
+			drain(side, sides, 0, hz / 2);
 			measuring = 1;
 			printf("measuring\n");
 			fflush(stdout);
@@ -528,7 +528,7 @@ int main(int argc, char **argv)
 		}
 	}
 	seconds = (now - begin) / hz;
-	drain(side, sides, 1);
+	drain(side, sides, 1, hz / 2);
 	for (int i = 0; i < sides; i++) {
 		if (side[i].reflect && sides == 2)
 			continue; /* these are counted where they began */
