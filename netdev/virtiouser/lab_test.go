@@ -45,11 +45,11 @@ func (s *side) Changed(netdev.Device) {
 func (s *side) Inject(netdev.Device, []byte) {}
 
 // move sends what queue i of one device received to the same of another.
-func (s *side) move(from, to netdev.Device, list []uint16) (n int) {
+func (s *side) move(from, to *netdev.Device, list []uint16) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rx, _ := from.Queues()
-	_, tx := to.Queues()
+	rx, _ := (*from).Queues()
+	_, tx := (*to).Queues()
 	for i, q := range rx {
 		if k := q.Recv(&s.burst, &s.rx); k > 0 {
 			n += k
@@ -123,7 +123,7 @@ func newLab(t testing.TB, options, backOptions map[string]string) *lab {
 			case <-quit:
 				return
 			default:
-				if l.back.move(l.backs[0], l.backs[1], list)+l.back.move(l.backs[1], l.backs[0], list) == 0 {
+				if l.back.move(&l.backs[0], &l.backs[1], list)+l.back.move(&l.backs[1], &l.backs[0], list) == 0 {
 					runtime.Gosched()
 				}
 			}

@@ -203,7 +203,7 @@ func TestAllocs(t *testing.T) {
 			got, all := 0, identity()
 			n := testing.AllocsPerRun(200, func() {
 				tx[0].Send(&l.front.burst, list, &l.front.tx)
-				l.back.move(l.backs[0], l.backs[1], all) // there is one thread only
+				l.back.move(&l.backs[0], &l.backs[1], all) // there is one thread only
 				if k := rx[0].Recv(&l.front.burst, &l.front.rx); k > 0 {
 					got += k
 					rx[0].Release()

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gvswitch/gvswitch/internal/virtio"
 )
@@ -94,8 +95,17 @@ type Signals interface {
 	Arm() (empty bool)
 	// Disarm tells the device that the driver looks by itself.
 	Disarm()
-	// Broken is what the device did wrong, OK if nothing.
+	// Broken is what the device did wrong, OK if nothing. Any thread may ask.
 	Broken() Fault
 	// Break makes the ring one that does nothing any more.
 	Break(Fault)
 }
+
+// broken is what is wrong with a ring; control code looks at it from another thread.
+type broken struct{ fault uint32 }
+
+// Broken implements Signals.
+func (b *broken) Broken() Fault { return Fault(atomic.LoadUint32(&b.fault)) }
+
+// Break implements Signals.
+func (b *broken) Break(f Fault) { atomic.StoreUint32(&b.fault, uint32(f)) }

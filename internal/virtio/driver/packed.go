@@ -36,7 +36,7 @@ type packed struct {
 	driver, device uintptr // event suppression
 	size           uint16
 	eventIdx       bool
-	fault          Fault
+	broken
 
 	head spot   // where to make available next
 	tail spot   // where the device uses next
@@ -112,9 +112,3 @@ func (p *packed) Arm() bool {
 
 // Disarm implements Signals.
 func (p *packed) Disarm() { mem.Store32Release(p.driver, eventDisable<<16) }
-
-// Broken implements Signals.
-func (p *packed) Broken() Fault { return p.fault }
-
-// Break implements Signals.
-func (p *packed) Break(f Fault) { p.fault = f }

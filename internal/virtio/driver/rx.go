@@ -88,11 +88,11 @@ func (r *rxSplit) Collect(want int) int {
 		e := mem.Load64(r.used + 4 + 8*uintptr(r.next&r.mask))
 		id, length := uint32(e), uint32(e>>32)
 		if id > uint32(r.mask) || !r.out[id] {
-			r.fault = BadID
+			r.Break(BadID)
 			break
 		}
 		if length > r.limit {
-			r.fault = BadLength
+			r.Break(BadLength)
 			break
 		}
 		r.out[id] = false
@@ -146,11 +146,11 @@ func (r *rxOrdered) Collect(want int) int {
 		e := mem.Load64(r.used + 4 + 8*uintptr(r.next&r.mask))
 		id, length := uint32(e), uint32(e>>32)
 		if id != uint32(r.next&r.mask) {
-			r.fault = BadOrder
+			r.Break(BadOrder)
 			break
 		}
 		if length > r.limit {
-			r.fault = BadLength
+			r.Break(BadLength)
 			break
 		}
 		r.Bufs[r.n] = Filled{uint16(id), length}

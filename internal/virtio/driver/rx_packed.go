@@ -35,7 +35,7 @@ func (r *rxPacked) Held() *Batch { return &r.Batch }
 
 // Collect implements Rx.
 func (r *rxPacked) Collect(want int) int {
-	if r.fault != OK {
+	if r.Broken() != OK {
 		return r.n
 	}
 	ready := r.ready(min(want-r.n, int(r.posted)))
@@ -48,13 +48,13 @@ func (r *rxPacked) Collect(want int) int {
 		id, length := uint16(w>>32), uint32(w)
 		switch {
 		case id >= r.size || !r.out[id]:
-			r.fault = BadID
+			r.Break(BadID)
 		case length > r.limit:
-			r.fault = BadLength
+			r.Break(BadLength)
 		case r.order && id != r.first:
-			r.fault = BadOrder
+			r.Break(BadOrder)
 		}
-		if r.fault != OK {
+		if r.Broken() != OK {
 			return r.n
 		}
 		r.first = (id + 1) & (r.size - 1)

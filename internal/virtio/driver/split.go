@@ -10,7 +10,7 @@ type split struct {
 	used     uintptr
 	mask     uint16
 	eventIdx bool
-	fault    Fault
+	broken
 
 	seen uint16 // the device's index as read last
 	next uint16 // used entry to take next
@@ -35,14 +35,14 @@ func newSplit(c Config) split {
 
 // more is how many more used entries there are, want at most. The device has out buffers.
 func (s *split) more(want int, out uint16) int {
-	if want <= 0 || s.fault != OK {
+	if want <= 0 || s.Broken() != OK {
 		return 0
 	}
 	ready := s.seen - s.next
 	if int(ready) < want {
 		s.seen = mem.Load16Acquire(s.used + 2)
 		if ready = s.seen - s.next; ready > out {
-			s.fault = BadIndex
+			s.Break(BadIndex)
 			return 0
 		}
 	}
@@ -103,9 +103,3 @@ func (s *split) Disarm() {
 func (s *split) event(at uint16) {
 	mem.Store16Release(s.avail.at+4+2*(uintptr(s.mask)+1), at)
 }
-
-// Broken implements Signals.
-func (s *split) Broken() Fault { return s.fault }
-
-// Break implements Signals.
-func (s *split) Break(f Fault) { s.fault = f }

@@ -37,7 +37,7 @@ func (t *txPacked) Reserve(want int) int {
 		t.Reclaim()
 	}
 	n := min(want, int(t.last-t.first))
-	if t.fault != OK {
+	if t.Broken() != OK {
 		n = 0
 	}
 	t.take(n)
@@ -113,10 +113,10 @@ func (t *txPacked) Publish() {
 
 // Reclaim implements Tx.
 func (t *txPacked) Reclaim() {
-	for t.fault == OK && t.sent > 0 && t.used() {
+	for t.Broken() == OK && t.sent > 0 && t.used() {
 		id := mem.Load16(t.at(t.tail.at) + 12)
 		if id >= t.size || t.entries[id] == 0 {
-			t.fault = BadID
+			t.Break(BadID)
 			return
 		}
 		if !t.order {

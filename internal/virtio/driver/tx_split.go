@@ -26,7 +26,7 @@ func (t *txSplit) Reserve(want int) int {
 		t.Reclaim()
 	}
 	n := min(want, int(t.last-t.first))
-	if t.fault != OK {
+	if t.Broken() != OK {
 		n = 0
 	}
 	t.take(n)
@@ -98,7 +98,7 @@ func (t *txSplit) Reclaim() {
 	for range n {
 		id := mem.Load32(t.used + 4 + 8*uintptr(t.next&t.split.mask))
 		if id > uint32(t.split.mask) || !t.head[id] {
-			t.fault = BadID
+			t.Break(BadID)
 			return
 		}
 		t.head[id] = false
@@ -126,7 +126,7 @@ func (t *txOrdered) Reserve(want int) int {
 		t.Reclaim()
 	}
 	n := min(want, int(t.last-t.first))
-	if t.fault != OK {
+	if t.Broken() != OK {
 		n = 0
 	}
 	t.take(n)
