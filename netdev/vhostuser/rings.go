@@ -24,6 +24,7 @@ type ring struct {
 	call  int
 	base  uint32 // where it started
 	moved bool   // the guest made something available since
+	at    virtio.Config
 
 	control *control
 	io      *ioRing              // of a guest with an IOMMU: what ring is, or is made of
@@ -118,7 +119,7 @@ func (p *peer) build(s *vhostuser.RingStart) (*ring, error) {
 		io.inner, vq = vq, io
 	}
 	vq = p.logged(vq, s, &c)
-	r := &ring{ring: vq, io: io, state: s.State, kick: v.Kick, call: v.Call.Num, base: vq.Base()}
+	r := &ring{ring: vq, io: io, state: s.State, kick: v.Kick, call: v.Call.Num, base: vq.Base(), at: c}
 	rc := ringConfig{
 		ring: vq, kickFD: v.Kick.Num, callFD: v.Call.Num, features: p.takes(s.Features),
 		discard: s.State == vhostuser.Discarding, zeroCopy: set.zeroCopy, retries: set.retries,

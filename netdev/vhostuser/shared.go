@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gvswitch/gvswitch/internal/mem"
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
+	"github.com/gvswitch/gvswitch/internal/virtio"
 )
 
 const (
@@ -30,7 +32,7 @@ func (d *Device) notShared(p *peer) (news bool) {
 		if r.tx == nil || r.moved || r.state != vhostuser.Running {
 			continue
 		}
-		if r.ring.Base() != r.base || !r.ring.Empty() {
+		if r.touched() {
 			r.moved = true
 		} else if kicks(r.kick) > 0 {
 			suspect = true
@@ -44,6 +46,17 @@ func (d *Device) notShared(p *peer) (news bool) {
 		d.view.hint = notSharedHint
 	}
 	return news
+}
+
+// touched tells whether the guest has made anything available since the ring started. The ring itself is
+// a poll thread's; its memory may be looked at.
+func (r *ring) touched() bool {
+	if r.at.Features&virtio.FRingPacked == 0 {
+		return mem.Load16Acquire(r.at.Avail+2) != uint16(r.base)
+	}
+	p := placeOf(r.base >> 16)
+	flags := mem.Load16Acquire(r.at.Desc + descriptorSize*uintptr(p.idx) + 14)
+	return flags&availBit != 0 == (p.wrap == 1)
 }
 
 // kicks is how often an eventfd was written to since it was last read, without
