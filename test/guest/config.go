@@ -45,6 +45,7 @@ type Config struct {
 	NoMrg     bool          // do not let the guest have mergeable rx buffers
 	Device    string        // more virtio-net-pci properties: "csum=off,..."
 	Migrates  bool          // it can be given to Migrate
+	Postcopy  bool          // Migrate lets it run before its memory is there
 	incoming  string        // where QEMU waits for a guest that migrates
 	IOMMU     bool          // the card's addresses go through an IOMMU, which the kernel uses
 

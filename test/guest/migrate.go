@@ -66,13 +66,36 @@ func (g *Guest) migrate(ctx context.Context, to *Guest) (m Migration, err error)
 	if err := source.call("migrate-set-parameters", limits, nil); err != nil {
 		return m, err
 	}
+	if g.Postcopy {
+		limits["max-bandwidth"] = 20 << 20 // so that not all is there when it begins
+		if err := postcopy(source, dest, limits); err != nil {
+			return m, err
+		}
+	}
 	if err := source.call("migrate", map[string]any{"uri": "unix:" + path}, nil); err != nil {
 		return m, err
+	}
+	if g.Postcopy {
+		time.Sleep(300 * time.Millisecond)
+		if err := source.call("migrate-start-postcopy", nil, nil); err != nil {
+			return m, err
+		}
 	}
 	if m, err = source.migrated(ctx); err != nil {
 		return m, err
 	}
 	return m, dest.running(ctx)
+}
+
+// postcopy prepares both sides.
+func postcopy(source, dest *qmp, limits map[string]any) error {
+	can := map[string]any{"capabilities": []any{map[string]any{"capability": "postcopy-ram", "state": true}}}
+	for _, q := range []*qmp{source, dest} {
+		if err := q.call("migrate-set-capabilities", can, nil); err != nil {
+			return err
+		}
+	}
+	return source.call("migrate-set-parameters", limits, nil)
 }
 
 // migrated waits for the end of a migration.
