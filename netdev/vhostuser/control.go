@@ -169,10 +169,10 @@ func (p *peer) command(cmd []byte) bool {
 	}
 	// These take rings from the poll threads and give them others.
 	if what&virtio.ChangedPairs != 0 {
-		p.session.SetPairs(next.Pairs)
+		p.linkSettles(func() { p.session.SetPairs(next.Pairs) })
 	}
 	if what&virtio.ChangedOffloads != 0 {
-		p.session.RefitReceive()
+		p.linkSettles(p.session.RefitReceive)
 	}
 	p.show()
 	return true

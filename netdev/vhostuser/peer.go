@@ -121,13 +121,16 @@ func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
 		p.asked = true
 		p.d.savePin()
 	}
-	p.linkSettles(func() { err = p.obey(m, fds) })
+	err = p.obey(m, fds)
 	p.show()
 	return err
 }
 
-func (p *peer) obey(m *vhostuser.Message, fds []vhostuser.FD) error {
-	reply, has, err := p.session.Handle(m, fds)
+func (p *peer) obey(m *vhostuser.Message, fds []vhostuser.FD) (err error) {
+	var reply vhostuser.Message
+	has := false
+	// Whoever has the answer may ask for the link.
+	p.linkSettles(func() { reply, has, err = p.session.Handle(m, fds) })
 	if has {
 		werr := p.conn.Write(&reply, reply.FDs...)
 		vhostuser.CloseFDs(reply.FDs)

@@ -88,7 +88,7 @@ func TestControlQueue(t *testing.T) {
 		}
 	}
 	// sniff is how many of them the guest sees meanwhile.
-	sniff := func(t *testing.T, flags string) string {
+	sniff := func(t *testing.T, flags, want string) string {
 		t.Helper()
 		stop, err := g.host.Background(ctx, "sh -c 'tcpdump "+flags+" --immediate-mode -l -n -i eth0 host 10.9.0.200 >/tmp/seen 2>/tmp/err'")
 		if err != nil {
@@ -97,10 +97,10 @@ func TestControlQueue(t *testing.T) {
 		defer stop()
 		g.run(t, "until grep -q listening /tmp/err; do sleep 0.1; done")
 		stranger(t)
-		return strings.TrimSpace(g.run(t, "sleep 1; grep -c 10.9.0.200 /tmp/seen || true"))
+		return strings.TrimSpace(g.run(t, "sleep 1; for i in $(seq 50); do [ $(grep -c 10.9.0.200 /tmp/seen) = "+want+" ] && break; sleep 0.2; done; grep -c 10.9.0.200 /tmp/seen || true"))
 	}
 	t.Run("receive mode", func(t *testing.T) {
-		if n := sniff(t, "-p"); n != "0" {
+		if n := sniff(t, "-p", "0"); n != "0" {
 			t.Errorf("the guest got %s frames that are not for it", n)
 		}
 		eventually(t, 30*time.Second, "frames that the guest does not want", func() error {
@@ -109,7 +109,7 @@ func TestControlQueue(t *testing.T) {
 			}
 			return nil
 		})
-		if n := sniff(t, ""); n != "5" { // promiscuous
+		if n := sniff(t, "", "5"); n != "5" { // promiscuous
 			t.Errorf("promiscuous, the guest got %s of 5 frames", n)
 		}
 		g.run(t, "ip link set eth0 promisc on")
