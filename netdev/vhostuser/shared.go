@@ -29,7 +29,7 @@ func (d *Device) notShared(p *peer) (news bool) {
 	defer p.recoverFault(&err)
 	suspect := false
 	for _, r := range p.rings {
-		if r.tx == nil || r.moved || r.state != vhostuser.Running {
+		if r.tx == nil || r.moved || r.state != vhostuser.Running || r.io != nil && r.io.paused.Load() {
 			continue
 		}
 		if r.touched() {
