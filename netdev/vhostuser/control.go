@@ -195,7 +195,7 @@ func (p *peer) ResetControl() {
 		copy(own[:], p.d.set.mac)
 		p.d.mu.Unlock()
 	}
-	p.control = virtio.NewControl(p.session.Features, p.pairs, own)
+	p.control = virtio.NewControl(p.session.Features, p.pin.Pairs, own)
 	p.announcing, p.ownMAC = false, nil
 	p.filter()
 }

@@ -37,12 +37,12 @@ type peer struct {
 	announcing bool                            // the guest was asked to announce itself
 	want       atomic.Pointer[virtio.RxFilter] // of control, for transmit queues
 
-	offered uint64
-	id      string // see identity
-	busy    bool   // a message is obeyed
-	linkUp  bool   // by the rings as they are
-	asked   bool   // what features there are
-	agreed  bool   // on features
+	pin    pin    // what it is offered
+	id     string // see identity
+	busy   bool   // a message is obeyed
+	linkUp bool   // by the rings as they are
+	asked  bool   // what features there are
+	agreed bool   // on features
 }
 
 // attach makes a connection the device's peer, unless the device is closed or has one.
@@ -54,13 +54,9 @@ func (d *Device) attach(c *net.UnixConn) *peer {
 		return nil
 	}
 	p := &peer{d: d, conn: vhostuser.NewConn(c), done: make(chan struct{}), rings: map[int]*ring{}, channel: -1}
-	offer := d.offer(id)
-	if d.refusal.stubborn(id) {
-		offer = d.widen(offer)
-	}
-	p.session, p.offered, p.pairs = vhostuser.NewSession(offer, p), offer.Features, offer.QueuePairs
-	p.id = id
-	if offer.Features&vhostuser.FeatureAccessPlatform != 0 {
+	p.id, p.pin = id, d.offer(id)
+	p.session = vhostuser.NewSession(d.terms(&p.pin), p)
+	if p.pin.Offered&vhostuser.FeatureAccessPlatform != 0 {
 		p.iommu = newIOMMU()
 	}
 	d.peer = p
@@ -100,7 +96,7 @@ func (p *peer) serve() (err error) {
 	p.d.refusal.note(p.id, p.asked && !p.agreed)
 	p.d.mu.Unlock()
 	if p.asked && !p.agreed {
-		p.d.warn("guest left without agreeing on features", fmt.Errorf("it may insist on others than %#x", p.offered))
+		p.d.warn("guest left without agreeing on features", fmt.Errorf("it may insist on others than %#x", p.pin.Offered))
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, unix.ECONNRESET) {
 		return nil
@@ -118,7 +114,9 @@ func (p *peer) handle(m *vhostuser.Message, nums []int) (err error) {
 	defer p.mu.Unlock()
 	defer p.recoverFault(&err)
 	if m.Request == vhostuser.GetFeatures {
-		p.asked = true
+		p.d.mu.Lock()
+		p.keepPin()
+		p.d.mu.Unlock()
 		p.d.savePin()
 	}
 	err = p.obey(m, fds)
@@ -170,6 +168,7 @@ func (p *peer) show() {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
 	if s.FeaturesSet {
+		p.keepPin()
 		p.d.pin.Acked = s.Features &^ virtio.VhostFLogAll // which comes and goes with migration
 	}
 	v := &p.d.view

@@ -38,7 +38,7 @@ func (p *pin) holds(id string) bool {
 }
 
 // offer is what the front end with this identity is offered now. d.mu is held.
-func (d *Device) offer(id string) vhostuser.Offer {
+func (d *Device) offer(id string) pin {
 	next := pin{Socket: d.set.path, FrontEnd: id, Offered: d.set.wanted(), Pairs: d.set.pairs}
 	if d.pin.holds(id) {
 		next.Offered |= d.pin.Offered
@@ -48,22 +48,36 @@ func (d *Device) offer(id string) vhostuser.Offer {
 			next.FrontEnd = d.pin.FrontEnd
 		}
 	}
-	d.pin = next
-	protocol := vhostuser.ProtocolFeatures
-	if d.set.postcopy && next.Offered&virtio.FAccessPlatform == 0 {
-		protocol |= vhostuser.ProtoPageFault
+	if d.refusal.stubborn(id) {
+		next.widen()
 	}
-	return vhostuser.Offer{Features: next.Offered, Protocol: protocol, QueuePairs: next.Pairs}
+	return next
 }
 
 // widen is the last resort for a front end that has refused what it was offered, time and again: its guest
-// may have something from a switch that is forgotten. It is offered all that there is. d.mu is held.
-func (d *Device) widen(o vhostuser.Offer) vhostuser.Offer {
+// may have something from a switch that is forgotten. It is offered all that there is.
+func (p *pin) widen() {
 	// Whoever takes ACCESS_PLATFORM without an IOMMU is lost.
-	o.Features |= closed(possibleFeatures &^ virtio.FAccessPlatform)
-	o.QueuePairs = max(o.QueuePairs, maxControlledPairs)
-	d.pin.Offered, d.pin.Pairs = o.Features, o.QueuePairs
-	return o
+	p.Offered |= closed(possibleFeatures &^ virtio.FAccessPlatform)
+	p.Pairs = max(p.Pairs, maxControlledPairs)
+}
+
+// terms is the offer as a session has it. d.mu is held.
+func (d *Device) terms(p *pin) vhostuser.Offer {
+	protocol := vhostuser.ProtocolFeatures
+	if d.set.postcopy && p.Offered&virtio.FAccessPlatform == 0 {
+		protocol |= vhostuser.ProtoPageFault
+	}
+	return vhostuser.Offer{Features: p.Offered, Protocol: protocol, QueuePairs: p.Pairs}
+}
+
+// keepPin is for a front end that knows what it was offered. One that only connects and leaves, to see
+// whether somebody listens, takes nothing from the one that the pin is about. d.mu is held.
+func (p *peer) keepPin() {
+	if !p.asked {
+		p.asked = true
+		p.d.pin = p.pin
+	}
 }
 
 // pinFile is where the pin of a socket is kept, "" if nowhere.

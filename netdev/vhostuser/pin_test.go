@@ -149,6 +149,39 @@ func TestPinEndsWithTheProcess(t *testing.T) {
 	}
 }
 
+// Somebody else who only connects, while the guest's side is away, takes nothing from it.
+func TestPinOutlivesAProbe(t *testing.T) {
+	l := newPinLab(t, map[string]string{"vhost-offload": "true"})
+	offered, _ := l.asQEMU(virtio.FVersion1)
+	l.idle()
+	l.restart(nil)
+	d := l.port.dev.(*Device)
+	d.mu.Lock()
+	mine := d.pin.FrontEnd
+	d.pin.FrontEnd = strings.Replace(mine, "process ", "process 9", 1) // in whose place comes this process
+	before := d.pin
+	d.mu.Unlock()
+	c, err := frontend.Dial(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.GetU64(vhostuser.GetProtocolFeatures); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	l.idle()
+	d.mu.Lock()
+	if d.pin != before {
+		t.Errorf("pinned %+v, want %+v", d.pin, before)
+	}
+	d.pin.FrontEnd = mine
+	d.mu.Unlock()
+	if again, ok := l.asQEMU(offered &^ virtio.VhostFLogAll); !ok || again != offered {
+		t.Errorf("without %s", featureNames(offered&^again))
+	}
+	l.idle()
+}
+
 // A guest's own acknowledgement is kept beside the offer, and a damaged file does no harm.
 func TestPinFile(t *testing.T) {
 	l := newPinLab(t, nil)

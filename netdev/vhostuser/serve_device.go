@@ -60,7 +60,7 @@ func (p *peer) Config() []byte {
 	if p.ownMAC != nil {
 		mac = p.ownMAC
 	}
-	return configSpace(mac, status, p.pairs, p.d.set.mtu)
+	return configSpace(mac, status, p.pin.Pairs, p.d.set.mtu)
 }
 
 // SetMTU implements vhostuser.Device.
