@@ -172,7 +172,7 @@ func TestWantsAllocatesNothing(t *testing.T) {
 // Whatever comes, the state stays within bounds, and a refused command changes nothing.
 func FuzzControl(f *testing.F) {
 	for _, s := range []string{"00 00 01", "01 00 00000000 00000000", "01 01 020000000009", "02 00 0a00", "03 00", "04 00 0200", "05 00 0200000000000000"} {
-		f.Add(uint64(ctrlFeatures), command(f, s), command(f, s))
+		f.Add(ctrlFeatures, command(f, s), command(f, s))
 	}
 	f.Fuzz(func(t *testing.T, features uint64, a, b []byte) {
 		s := NewControl(features, 4, ownMAC)

@@ -58,8 +58,6 @@ func (g *controlGuest) do(t *testing.T, cmd string, ok bool) {
 	}
 }
 
-func (g *controlGuest) status(key string) string { return g.l.ports[0].dev.Info().Status[key] }
-
 func (g *controlGuest) expect(t *testing.T, values map[string]string) {
 	t.Helper()
 	s := g.l.ports[0].dev.Info().Status

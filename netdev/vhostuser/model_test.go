@@ -229,7 +229,7 @@ func sleepers(t *testing.T, features uint64) {
 			n.rx.Disarm()
 		}
 	}()
-	r := rand.New(rand.NewPCG(uint64(features), 3))
+	r := rand.New(rand.NewPCG(features, 3))
 	sent, got := 0, 0
 	for got < total && !t.Failed() {
 		for range r.IntN(20) {
