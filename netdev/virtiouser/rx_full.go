@@ -111,6 +111,8 @@ func (q *fullRx) merged(p *packet.Packet, bufs []driver.Filled, slot int) (mem.C
 		total += uint64(bufs[i].Len)
 	}
 	switch {
+	case bufs[0].Len < q.hdr: // not even a header
+		return mem.Copy{}, packet.RxRunt
 	case total-packet.MinFrame > packet.MaxFrame-packet.MinFrame:
 		if total > packet.MaxFrame && total < 1<<32 {
 			return mem.Copy{}, packet.RxTooLong
@@ -135,8 +137,7 @@ func (q *fullRx) gather(p *packet.Packet, bufs []driver.Filled, total uint32, sl
 	for i := range bufs {
 		at, k := q.at(bufs[i].ID)-uintptr(q.hdr), bufs[i].Len
 		if i == 0 {
-			skip := min(k, q.hdr)
-			at, k = at+uintptr(skip), k-skip
+			at, k = at+uintptr(q.hdr), k-q.hdr
 		}
 		mem.Move(to+n, at, int(k))
 		n += uintptr(k)

@@ -17,6 +17,7 @@ import (
 	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/netdevtest"
 	provider "github.com/gvswitch/gvswitch/netdev/vhostuser"
+	"github.com/gvswitch/gvswitch/packet"
 )
 
 // The back end goes, at any moment, and comes again: the port follows, and nothing is left behind.
@@ -185,6 +186,28 @@ func TestStraddle(t *testing.T) {
 		if got := recv(step.index); fmt.Sprint(got) != fmt.Sprint(step.want) {
 			t.Errorf("index %d: %v, want %v", step.index, got, step.want)
 		}
+	}
+}
+
+// A first buffer without even a header is no beginning of a frame, however much follows.
+func TestHalfHeader(t *testing.T) {
+	l := newLab(t, map[string]string{"in_order": "false"}, nil)
+	s := l.ports[0].(*Device).session
+	l.front.mu.Lock()
+	defer l.front.mu.Unlock()
+	c := s.plan.config(s.memory, &s.plan.rx, 0)
+	for i, n := range []uint64{11, 500, 212} {
+		mem.Store64(c.Used+4+8*uintptr(i), uint64(i)|n<<32)
+		mem.Store16(c.Buffers+uintptr(i)*uintptr(c.Stride)+uintptr(c.Offset)+10, uint16(2-i/2))
+	}
+	mem.Store16Release(c.Used+2, 3)
+	rx, _ := l.ports[0].Queues()
+	if n := rx[0].Recv(&l.front.burst, &l.front.rx); n != 1 || l.front.burst.Pkts[0].Len != 200 {
+		t.Errorf("%d frames, the first of %d bytes; want one of 200", n, l.front.burst.Pkts[0].Len)
+	}
+	rx[0].Release()
+	if n := l.front.rx.Drops[packet.RxRunt].Load(); n != 1 {
+		t.Errorf("%d runts, want 1", n)
 	}
 }
 
