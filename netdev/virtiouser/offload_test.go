@@ -2,6 +2,7 @@ package virtiouser
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,24 @@ func TestOffloads(t *testing.T) {
 			l.pass(t, 0, 0, 300, 1514)
 			if i := l.backs[0].Info(); i.Fault != "" {
 				t.Error(i.Fault)
+			}
+		})
+	}
+}
+
+// A ring that is too small for the longest frames says so, and takes those that it says.
+func TestSmallRing(t *testing.T) {
+	for layout, most := range map[string]int{"any_layout=true": 32 * usualRoom, "any_layout=false": 31 * usualRoom, "indirect=true": 31 * usualRoom} {
+		key, value, _ := strings.Cut(layout, "=")
+		l := newLab(t, map[string]string{key: value, "queue_size": "32", "csum": "true", "tso": "true", "lro": "true"}, offloading)
+		_, tx := l.ports[0].Queues()
+		if n := tx[0].Caps().MaxLen; int(n) != most {
+			t.Fatalf("%s: at most %d bytes, want %d", layout, n, most)
+		}
+		gso := netdevtest.Offload{Flags: packet.CsumPartial, Start: 34, Off: 16, GSO: packet.GSOTCPv4, Size: 1448, Hdr: 54}
+		l.cross(t, netdevtest.TCP4(min(most, 65000)), gso, func(p *packet.Packet) {
+			if want := min(most, 65000); int(p.Len) != want {
+				t.Errorf("%s: %d bytes of %d", layout, p.Len, want)
 			}
 		})
 	}

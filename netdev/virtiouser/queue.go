@@ -78,6 +78,16 @@ func (p *plan) place(r *ringPlan, at, room, table int) int {
 	return up(r.buffers + p.size*r.stride)
 }
 
+// longest is the longest frame in bytes that can be sent. A frame has no more descriptors than the ring, of its own or
+// in a table (virtio 1.2, section 2.7.5.3.1), and a header apart or in a table is one of them.
+func (p *plan) longest() uint32 {
+	n := min(p.size, driver.MaxPieces)
+	if p.layout != together {
+		n--
+	}
+	return uint32(n * p.tx.room)
+}
+
 func up(n int) int { return (n + 63) &^ 63 }
 
 // config is the driver's, for the pair whose memory begins at offset at.

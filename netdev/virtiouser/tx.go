@@ -19,8 +19,8 @@ type txQueue struct {
 	hdr     uint32
 	room    uint32 // of a frame in a buffer
 	layout  layout
-	size    int // buffers
-	insert  int // VLAN of the tag that frames get, -1 = none
+	longest uint32 // frame that the ring has buffers and descriptors for
+	insert  int    // VLAN of the tag that frames get, -1 = none
 	retries int
 	caps    netdev.TxCaps
 
@@ -32,7 +32,7 @@ func newTxQueue(q *pair, p *plan, s *settings) txQueue {
 	has := func(bits uint64) bool { return p.features&bits == bits }
 	t := txQueue{
 		ring: q.txRing, held: q.txRing.Held(), kick: q.txKick, stride: uintptr(p.tx.stride), hdr: uint32(p.header),
-		room: uint32(p.tx.room), layout: p.layout, size: p.size, insert: -1, retries: s.retries,
+		room: uint32(p.tx.room), layout: p.layout, longest: p.longest(), insert: -1, retries: s.retries,
 		caps: netdev.TxCaps{
 			Csum: has(virtio.NetFCsum),
 			TSO4: has(virtio.NetFCsum | virtio.NetFHostTSO4),
@@ -41,8 +41,13 @@ func newTxQueue(q *pair, p *plan, s *settings) txQueue {
 			USO:  has(virtio.NetFCsum | virtio.NetFHostUSO),
 		},
 	}
+	most := t.longest
 	if s.offloads.Insert {
 		t.insert = s.insert
+		most -= tagLen
+	}
+	if most < packet.MaxFrame {
+		t.caps.MaxLen = most
 	}
 	return t
 }

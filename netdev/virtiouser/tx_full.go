@@ -129,12 +129,12 @@ func (q *txQueue) header(at uintptr, h *[vnet.Len]byte) {
 // long writes a frame to as many buffers as it takes, its header in front unless that is known to
 // be there (nil), and tells how many pieces it made.
 func (q *txQueue) long(p *packet.Packet, head *[vnet.Len]byte) (int, packet.DropReason) {
+	if p.Len > q.longest {
+		return 0, packet.TxTooLong
+	}
 	n, first := int((p.Len+q.room-1)/q.room), 0
 	if q.layout == apart {
 		n, first = n+1, 1
-	}
-	if n > q.size || n > driver.MaxPieces {
-		return 0, packet.TxTooLong
 	}
 	if q.ring.Reserve(n) < n {
 		return 0, packet.TxRingFull
