@@ -58,7 +58,8 @@ func (d *Device) Info() netdev.Info {
 	if v.mtu != 0 {
 		s["guest-mtu"] = strconv.Itoa(int(v.mtu))
 	}
-	if p := d.peer; p != nil && p.iommu != nil && v.features&virtio.FAccessPlatform != 0 {
+	// Without the feature it comes and goes with postcopy, which is p.mu's business.
+	if p := d.peer; p != nil && v.features&virtio.FAccessPlatform != 0 && p.iommu != nil {
 		p.iommu.status(s)
 	}
 	if v.hint != "" {
