@@ -33,7 +33,7 @@ func MapLog(a LogArea) (*DirtyLog, error) {
 		return nil, fmt.Errorf("log: mmap of %#x bytes: %w", size, err)
 	}
 	// Bits are set in words of 32.
-	return &DirtyLog{bytes: b, at: mem.AddrOf(b) + uintptr(a.Offset-start), pages: a.Size / 4 * 32}, nil
+	return &DirtyLog{bytes: b, at: mem.AddrOf(b) + uintptr(a.Offset-start), pages: a.Size / 4 * logWord}, nil
 }
 
 // Close unmaps the log. Nobody marks any more.
@@ -52,15 +52,38 @@ func (l *DirtyLog) Mark(guest, n uint64) bool {
 		return false
 	}
 	all := last < l.pages
-	if !all {
-		last = l.pages - 1
-	}
-	for p := first; p <= last; p++ {
-		// Marked already is the rule, and then the word stays with both sides.
-		at, bit := l.at+uintptr(p/32*4), uint32(1)<<(p%32)
-		if mem.Load32(at)&bit == 0 {
-			mem.Or32(at, bit)
-		}
+	for p, end := first, min(last, l.pages-1); p <= end; p++ {
+		l.set(p, 1<<(p%logWord))
 	}
 	return all
+}
+
+// logWord is how many bits are set at a time.
+const logWord = 32
+
+// set sets bits of the word that has page p's.
+func (l *DirtyLog) set(p uint64, bits uint32) {
+	// Marked already is the rule, and then the word stays with both sides.
+	if at := l.at + uintptr(p/logWord*4); mem.Load32(at)&bits != bits {
+		mem.Or32(at, bits)
+	}
+}
+
+// MarkAll marks n bytes at a guest-physical address that nobody knows any better about, as far as
+// there are bits. That may be more than any guest has; when quit says so, the rest is left.
+func (l *DirtyLog) MarkAll(guest, n uint64, quit func() bool) {
+	const lookEvery = 1 << 20
+	end := min((guest+n-1)/logPage, l.pages-1) + 1
+	for p := guest / logPage; p < end; {
+		if p%lookEvery == 0 && quit() {
+			return
+		}
+		if p%logWord == 0 && end-p >= logWord {
+			l.set(p, ^uint32(0))
+			p += logWord
+		} else {
+			l.set(p, 1<<(p%logWord))
+			p++
+		}
+	}
 }

@@ -133,6 +133,10 @@ func (s *Session) Close() {
 	s.dropLog()
 	s.dropInflight()
 	s.replaceFD(&s.LogFD, NoFD)
+	for _, fd := range s.fds { // of a message that a fault in the guest's memory ended
+		s.dev.Close(fd.Num)
+	}
+	s.fds = nil
 	if s.BackendReqSet {
 		s.dev.Channel(-1)
 	}

@@ -22,7 +22,7 @@ func (p *peer) SetLog(a vhostuser.LogArea, all bool) error {
 	}
 	if all {
 		for _, r := range p.memory.Guest().Regions() {
-			l.Mark(r.Guest, r.Size) // as far as there are bits
+			l.MarkAll(r.Guest, r.Size, p.dead.Load)
 		}
 	}
 	return nil

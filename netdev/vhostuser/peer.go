@@ -192,6 +192,7 @@ func (p *peer) teardown() {
 	for _, r := range p.rings { // of a start that a fault ended: nobody has seen them
 		r.close()
 	}
+	_ = p.SetLog(vhostuser.LogArea{}, false) // one that a fault kept the session from knowing
 	p.d.mu.Lock()
 	p.d.peer = nil
 	p.d.view.sizes = nil
