@@ -4,12 +4,24 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gvswitch/gvswitch/netdev/netdevtest"
 )
+
+// asProgram makes the test's binary the program itself.
+const asProgram = "GVSGEN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
 
 // call runs the program.
 func call(args ...string) (status int, stdout, stderr string) {
@@ -179,17 +191,28 @@ func TestReplayAndReflect(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || status != 0 || r.Ports[0].Sent != 120 || r.Ports[1].Received < 120 || r.Ports[1].Received > 130 {
 		t.Errorf("status %d, %v:\n%s%s", status, err, out, errs)
 	}
-	done := make(chan string)
-	go func() {
-		_, out, errs := call("--reflect", "--duration", "2s", "--json", "--quiet", b)
-		done <- out + errs
-	}()
-	status, out, errs = call("--count", "100", "--rate", "200", "--warmup", "0s", "--expect-loss", "10%", "--json", a)
-	if status != 0 {
-		t.Errorf("status %d:\n%s%s", status, out, errs)
+	// In a process of its own: two programs in one process race for the flags that urfave/cli keeps for all.
+	reflector := exec.Command("/proc/self/exe", "--reflect", "--duration", "2m", "--json", "--quiet", b)
+	reflector.Env = append(os.Environ(), asProgram+"=1")
+	reflected := new(bytes.Buffer)
+	reflector.Stdout, reflector.Stderr = reflected, reflected
+	if err := reflector.Start(); err != nil {
+		t.Fatal(err)
 	}
-	if out := <-done; !strings.Contains(out, `"failed": []`) {
-		t.Error(out)
+	// It is ready at some time.
+	for end := time.Now().Add(time.Minute); ; {
+		status, out, errs = call("--count", "100", "--rate", "200", "--warmup", "0s", "--expect-loss", "10%", "--json", a)
+		if status == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Errorf("status %d:\n%s%s", status, out, errs)
+			break
+		}
+	}
+	_ = reflector.Process.Signal(os.Interrupt)
+	if err := reflector.Wait(); err != nil || !strings.Contains(reflected.String(), `"failed": []`) {
+		t.Errorf("%v:\n%s", err, reflected)
 	}
 }
 

@@ -101,7 +101,7 @@ func (s *testSwitch) remove(t *testing.T, p *testPort) {
 }
 
 // limit is a stated time with room for a loaded machine.
-func limit(d time.Duration) time.Duration { return 10 * d }
+func limit(d time.Duration) time.Duration { return 30 * d }
 
 // Changed implements netdev.Host.
 func (s *testSwitch) Changed(d netdev.Device) {
