@@ -57,10 +57,7 @@ func (s *source) element(c *Chain, addr uint64, n uint32, flags uint16) Fault {
 		// Here what the device writes begins.
 		s.direction, c.Reads = descWrite, uint16(s.nsegs-int(c.First))
 	}
-	if n != 0 && !s.add(addr, n) {
-		return BadAddress
-	}
-	return OK
+	return s.add(addr, n)
 }
 
 // end ends the chain, of that many bytes.
@@ -99,26 +96,27 @@ func (s *source) table(addr uint64, n uint32) (uintptr, Fault) {
 }
 
 // add translates a buffer, which may run through regions that are adjacent for the
-// driver but not here, and appends its pieces.
-func (s *source) add(addr uint64, n uint32) bool {
+// driver but not here, and appends its pieces. A chain of more pieces than there is room for is of no use
+// to anybody.
+func (s *source) add(addr uint64, n uint32) Fault {
 	for n > 0 {
 		r := s.region
 		if addr-r.Guest >= r.Size {
 			if r = s.mem.Find(addr); r.Size == 0 {
 				s.Missed[s.n] = addr
-				return false
+				return BadAddress
 			}
 			s.region = r
 		}
 		off := addr - r.Guest
 		k := uint32(min(uint64(n), r.Size-off))
 		if s.nsegs >= len(s.Segs) {
-			return false
+			return BadChain
 		}
 		s.Segs[s.nsegs] = Seg{r.Host + uintptr(off), k}
 		s.nsegs++
 		addr += uint64(k)
 		n -= k
 	}
-	return true
+	return OK
 }
