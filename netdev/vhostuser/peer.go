@@ -8,12 +8,16 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/virtio"
 )
+
+// replyTime is how long a front end may leave no room for an answer.
+const replyTime = 2 * time.Second
 
 // peer is a connection to a front end, and the device that its session asks for.
 type peer struct {
@@ -130,6 +134,8 @@ func (p *peer) obey(m *vhostuser.Message, fds []vhostuser.FD) (err error) {
 	// Whoever has the answer may ask for the link.
 	p.linkSettles(func() { reply, has, err = p.session.Handle(m, fds) })
 	if has {
+		// A front end that never reads would keep p.mu.
+		_ = p.conn.Unix().SetWriteDeadline(time.Now().Add(replyTime))
 		werr := p.conn.Write(&reply, reply.FDs...)
 		vhostuser.CloseFDs(reply.FDs)
 		if err == nil && werr != nil {
