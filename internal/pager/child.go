@@ -53,10 +53,12 @@ func (c *child) obey(m message, fd int) {
 	case opFault:
 		var fresh int
 		if fresh, err = openUserfault(); err == nil {
+			_ = send(socketFD, answer, fresh)
 			if c.uffd < 0 {
 				c.uffd = fresh
+			} else {
+				_ = unix.Close(fresh)
 			}
-			_ = send(socketFD, answer, fresh)
 			return
 		}
 	case opMap:

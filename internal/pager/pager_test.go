@@ -1,6 +1,7 @@
 package pager
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -78,5 +79,39 @@ func TestPager(t *testing.T) {
 	p.Close()
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("Close took %v", d)
+	}
+}
+
+// A front end may ask for a userfaultfd as often as it likes.
+func TestUserfaultLeavesNothing(t *testing.T) {
+	p, err := Start(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	open := func() int {
+		list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	first := 0
+	for i := range 20 {
+		fd, err := p.Userfault()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = unix.Close(fd)
+		// It answers the next message when it is done with this one.
+		if err := p.Register(); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = open()
+		}
+	}
+	if n := open(); n > first {
+		t.Errorf("%d descriptors, %d after the first", n, first)
 	}
 }
