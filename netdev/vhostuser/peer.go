@@ -34,7 +34,6 @@ type peer struct {
 	iommu   *iommu // of a guest that may have one, or arrives by postcopy
 
 	postcopy *postcopy // of a guest that arrives
-	pairs    int       // offered
 	control  virtio.Control
 
 	ownMAC     net.HardwareAddr                // that the guest has set by it, nil if none
