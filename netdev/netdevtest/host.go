@@ -1,6 +1,7 @@
 package netdevtest
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"sync"
@@ -93,9 +94,14 @@ func NoLeaks(t testing.TB, f func()) {
 func Readable(t testing.TB, fd int, limit time.Duration) bool {
 	t.Helper()
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, int(limit.Milliseconds()))
-	if err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(limit); ; {
+		n, err := unix.Poll(p, max(int(time.Until(end).Milliseconds()), 0))
+		switch {
+		case errors.Is(err, unix.EINTR): // the runtime wants the thread to stop for a moment
+		case err != nil:
+			t.Fatal(err)
+		default:
+			return n > 0
+		}
 	}
-	return n > 0
 }
