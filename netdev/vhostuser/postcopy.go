@@ -76,7 +76,9 @@ func (p *peer) PostcopyEnd() {
 		p.d.info("guest has arrived", "pages_fetched", p.iommu.counts.asked.Load())
 	}
 	p.postcopy.pager.Close()
+	io := p.iommu
 	p.postcopy, p.iommu = nil, nil
+	io.poke() // translate ends
 }
 
 // fetch asks the pager for a page.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -251,4 +252,32 @@ func TestPostcopyNever(t *testing.T) {
 	pass(t, c, d)
 	sw.remove(t, port)
 	pass(t, c, d)
+}
+
+// A front end that thinks better of it leaves nothing behind, however often.
+func TestPostcopyCalledOff(t *testing.T) {
+	dir := t.TempDir()
+	sw := newSwitch(t)
+	for _, name := range []string{"a", "b"} {
+		sw.add(t, OpenServer, name, netdev.Options{RunDir: dir, Map: map[string]string{"vhost-postcopy-support": "true"}})
+	}
+	a := attach(t, filepath.Join(dir, "a"), frontend.Config{})
+	b := attach(t, filepath.Join(dir, "b"), frontend.Config{})
+	before := runtime.NumGoroutine()
+	for range 5 {
+		if err := a.Post(vhostuser.PostcopyAdvise, nil); err != nil {
+			t.Fatal(err)
+		}
+		var m vhostuser.Message
+		fds, err := a.Read(&m)
+		if err != nil || len(fds) != 1 {
+			t.Fatalf("%d descriptors, %v", len(fds), err)
+		}
+		vhostuser.CloseFDs(fds)
+		if v, err := a.GetU64(vhostuser.PostcopyEnd); err != nil || v != 0 {
+			t.Fatal(v, err)
+		}
+	}
+	eventually(t, "its goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
+	pass(t, a, b)
 }
