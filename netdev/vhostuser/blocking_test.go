@@ -2,6 +2,7 @@ package vhostuser
 
 import (
 	"encoding/binary"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -55,4 +56,31 @@ func TestBlockingDescriptors(t *testing.T) {
 			l.alive()
 		})
 	}
+}
+
+// The Go runtime stops all goroutines now and then. It must not wait then for a thread that waits in
+// a descriptor: the goroutine that would let that thread go is among them.
+func TestBlockedThreadStopsNobody(t *testing.T) {
+	l := newLab(t, nil)
+	a := attach(t, l.paths[0], frontend.Config{})
+	_, _, _, call := a.Queues[0].FDs()
+	for range 3 {
+		var old [8]byte
+		_, _ = unix.Read(call, old[:])
+		if _, err := unix.Write(call, binary.NativeEndian.AppendUint64(nil, 1<<64-2)); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.SetNonblock(call, false); err != nil {
+			t.Fatal(err)
+		}
+		a.Queues[0].Send(frame(1, 100))
+		time.Sleep(20 * time.Millisecond)
+		runtime.GC()
+		numbered(t, l.in[0].Queues[0], l.in[1].Queues[0], 1000, 1)
+		if err := unix.SetNonblock(call, true); err != nil {
+			t.Fatal(err)
+		}
+		a.Queues[0].Reclaim()
+	}
+	a.Close()
 }

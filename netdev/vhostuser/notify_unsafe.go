@@ -28,9 +28,7 @@ func rawReceiveNow(fd int, b *[8]byte) unix.Errno {
 	return errno
 }
 
-// rawIO reads or writes 8 bytes. Failure is as good as success to its callers.
-//
-//go:nosplit
-func rawIO(call uintptr, fd int, b *[8]byte) {
-	_, _, _ = unix.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(b)), 8)
+// mayWait reads or writes 8 bytes. Failure is as good as success to its callers.
+func mayWait(call uintptr, fd int, b *[8]byte) {
+	_, _, _ = unix.Syscall(call, uintptr(fd), uintptr(unsafe.Pointer(b)), 8)
 }
