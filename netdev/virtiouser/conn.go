@@ -10,7 +10,7 @@ import (
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 )
 
-// replyTime is how long the back end may take to answer.
+// replyTime is how long the back end may take to answer, and to read what it is sent.
 const replyTime = 10 * time.Second
 
 // errRefused is a back end's answer that it did not obey.
@@ -41,9 +41,17 @@ func (c *conn) reply(r vhostuser.Request) ([]byte, error) {
 	return m.Payload, nil
 }
 
+// send sends a message. A back end that never reads is not waited for forever.
+func (c *conn) send(m *vhostuser.Message, fds ...int) error {
+	if err := c.Unix().SetWriteDeadline(time.Now().Add(replyTime)); err != nil {
+		return err
+	}
+	return c.Write(m, fds...)
+}
+
 // get sends a message that is answered by definition.
 func (c *conn) get(r vhostuser.Request, payload []byte) ([]byte, error) {
-	if err := c.Write(&vhostuser.Message{Request: r, Flags: vhostuser.Version, Payload: payload}); err != nil {
+	if err := c.send(&vhostuser.Message{Request: r, Flags: vhostuser.Version, Payload: payload}); err != nil {
 		return nil, err
 	}
 	return c.reply(r)
@@ -67,7 +75,7 @@ func (c *conn) set(r vhostuser.Request, payload []byte, fds ...int) error {
 	if c.ack {
 		m.Flags |= vhostuser.FlagNeedReply
 	}
-	if err := c.Write(&m, fds...); err != nil || !c.ack {
+	if err := c.send(&m, fds...); err != nil || !c.ack {
 		return err
 	}
 	p, err := c.reply(r)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,8 +51,13 @@ type session struct {
 	plan     plan
 	memory   *memory
 	pairs    []*pair
-	fds      []int // that poll threads use
+
+	fdsMu    sync.Mutex
+	fds      []int // that poll threads use, and this one
+	blocking atomic.Bool
 }
+
+var errBlocking = errors.New("the back end keeps taking O_NONBLOCK from a descriptor")
 
 // end makes run return. d.mu may be held.
 func (s *session) end() {
@@ -70,10 +76,16 @@ func (s *session) renew() {
 // run is the connection from its beginning to its end; it tells why it ended.
 func (s *session) run() (err error) {
 	debug.SetPanicOnFault(true)
+	over := make(chan struct{})
+	s.d.wg.Go(func() { s.guard(over) })
 	defer func() {
 		s.end()
 		s.withdraw()
 		s.release()
+		close(over)
+		if s.blocking.Load() {
+			err = errBlocking
+		}
 	}()
 	defer s.recoverFault(&err)
 	if err := s.greet(); err != nil {
@@ -204,9 +216,11 @@ func (s *session) build(set *settings, queues int, v *view) (err error) {
 			return err
 		}
 		s.pairs = append(s.pairs, q)
+		s.fdsMu.Lock()
 		for _, fd := range q.fds() {
 			s.fds = append(s.fds, *fd)
 		}
+		s.fdsMu.Unlock()
 	}
 	region := vhostuser.Region{Guest: s.memory.guest, Size: uint64(len(s.memory.bytes)), User: s.memory.guest}
 	return s.conn.set(vhostuser.SetMemTable, vhostuser.AppendMemTable(nil, []vhostuser.Region{region}), s.memory.fd)
@@ -277,10 +291,13 @@ func (s *session) stop() error {
 
 // release gives back what the card is made of. No poll thread uses it any more.
 func (s *session) release() {
+	s.fdsMu.Lock()
+	s.fds = nil
+	s.fdsMu.Unlock()
 	for _, q := range s.pairs {
 		q.close()
 	}
-	s.pairs, s.fds = nil, nil
+	s.pairs = nil
 	if s.memory != nil {
 		s.d.memory.Store(nil)
 		s.memory.close()
@@ -323,7 +340,7 @@ func (s *session) withdraw() {
 func (s *session) watch() error {
 	var m vhostuser.Message
 	defer s.setWatching(false)
-	for strikes := 0; ; {
+	for {
 		if err := s.setWatching(true); err != nil {
 			return err
 		}
@@ -341,9 +358,27 @@ func (s *session) watch() error {
 				return fmt.Errorf("the back end breaks the rules: %v", f)
 			}
 		}
-		if guard(s.fds) {
+	}
+}
+
+// guard keeps the descriptors non-blocking, see unblock. The session's own goroutine cannot: it may
+// wait in one itself, or for a poll thread that does.
+func (s *session) guard(over <-chan struct{}) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for strikes := 0; ; {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		s.fdsMu.Lock()
+		found := unblock(s.fds)
+		s.fdsMu.Unlock()
+		if found {
 			if strikes++; strikes > 3 {
-				return errors.New("the back end keeps taking O_NONBLOCK from a descriptor")
+				s.blocking.Store(true)
+				s.end()
 			}
 		}
 	}
