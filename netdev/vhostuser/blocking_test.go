@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
 )
 
@@ -83,4 +84,48 @@ func TestBlockedThreadStopsNobody(t *testing.T) {
 		a.Queues[0].Reclaim()
 	}
 	a.Close()
+}
+
+// A call that is due when a ring begins, for what a switch before had given back, holds up nobody either.
+func TestBlockingFromTheBeginning(t *testing.T) {
+	l := newLab(t, nil)
+	a := attach(t, l.paths[0], frontend.Config{})
+	q := a.Queues[0]
+	_, _, _, call := q.FDs()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		full := binary.NativeEndian.AppendUint64(nil, 1<<64-2)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if unix.SetNonblock(call, true) == nil {
+					_, _ = unix.Write(call, full)
+				}
+				_ = unix.SetNonblock(call, false)
+			}
+		}
+	}()
+	defer func() { close(stop); <-done }()
+	const part = 16 + 16*256 + 48
+	for range 100 {
+		fd, err := unix.MemfdCreate("table", unix.MFD_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := make([]byte, 2*part)
+		table[versionField], table[part+versionField] = inflightVersion, inflightVersion
+		if _, err := unix.Write(fd, table); err != nil {
+			t.Fatal(err)
+		}
+		err = a.Set(vhostuser.SetInflightFD, vhostuser.InflightArea{Size: 2 * part, Queues: 2, QueueSize: 256}.Append(nil), fd)
+		_ = unix.Close(fd)
+		if err != nil {
+			break // the port was stopped for it
+		}
+	}
+	l.remove(t, l.ports[0])
+	pass(t, l.in[0], l.in[1])
 }

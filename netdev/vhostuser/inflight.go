@@ -69,7 +69,7 @@ func (p *peer) newRing(s *vhostuser.RingStart, c *virtio.Config) (virtio.Ring, e
 	switch v := mem.Load16(at + versionField); v {
 	case 0, inflightVersion:
 		if v != 0 && s.Vring.Call.Num >= 0 {
-			defer notify(s.Vring.Call.Num) // of what was given back at the last moment
+			p.owed = append(p.owed, s.Vring.Call.Num) // for what was given back at the last moment
 		}
 		if packed {
 			return newTrackedPacked(c, at, entries, v != 0)

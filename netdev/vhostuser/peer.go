@@ -30,6 +30,7 @@ type peer struct {
 	session *vhostuser.Session
 	memory  vhostuser.Memory
 	rings   map[int]*ring
+	owed    []int  // descriptors to be notified when the rings are served, and guarded
 	channel int    // for messages to the front end, -1 none
 	iommu   *iommu // of a guest that may have one, or arrives by postcopy
 

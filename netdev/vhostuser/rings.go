@@ -207,6 +207,12 @@ func (p *peer) publish() {
 	d.mu.Lock()
 	d.guarded = fds
 	d.mu.Unlock()
+	for _, fd := range p.owed {
+		if slices.Contains(fds, fd) {
+			notify(fd)
+		}
+	}
+	p.owed = p.owed[:0]
 }
 
 // linkSettles is for a message that may stop rings and start them anew: the link is down only if it
