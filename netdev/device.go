@@ -70,7 +70,7 @@ type Info struct {
 	IfIndex int               // kernel's, 0 if none
 	Driver  string            // e.g. "vhost-user", "tun", "veth"
 	Fault   string            // why the device does not work, "" if it does
-	Missed  uint64            // frames that the kernel had no room for, since Open
+	Missed  uint64            // frames lost before a queue was asked for them, such as those that the kernel had no room for, since Open
 	Status  map[string]string // keys of the Interface row's status column; no counters, each change is written
 }
 

@@ -21,6 +21,7 @@ type Device struct {
 	wg     sync.WaitGroup       // goroutines
 	socket *net.UnixListener    // of a server
 	memory atomic.Pointer[span] // the card's
+	missed atomic.Uint64        // frames that were in rings when they were taken away
 
 	mu      sync.Mutex
 	set     settings

@@ -96,5 +96,5 @@ func (d *Device) Info() netdev.Info {
 			mac = v.mac
 		}
 	}
-	return netdev.Info{Link: v.link, MTU: d.set.mtu, MAC: mac, Driver: "virtio-user", Fault: d.fault, Status: s}
+	return netdev.Info{Link: v.link, MTU: d.set.mtu, MAC: mac, Driver: "virtio-user", Fault: d.fault, Missed: d.missed.Load(), Status: s}
 }

@@ -81,6 +81,7 @@ func (s *session) run() (err error) {
 	defer func() {
 		s.end()
 		s.withdraw()
+		err = errors.Join(err, s.missLeft())
 		s.release()
 		close(over)
 		if s.blocking.Load() {
@@ -104,6 +105,9 @@ func (s *session) run() (err error) {
 		}
 		s.withdraw()
 		if err := s.stop(); err != nil {
+			return err
+		}
+		if err := s.missLeft(); err != nil {
 			return err
 		}
 		s.release()
