@@ -63,6 +63,7 @@ func (d *Device) connect(path string) {
 			if text := err.Error(); text != last && ctx.Err() == nil {
 				d.log.Info("back end's socket not reached, trying on", "error", err)
 				last = text
+				d.explain(fmt.Sprintf("no back end at %s: %v", path, root(err)))
 			}
 		} else {
 			start := time.Now()
@@ -94,7 +95,16 @@ func (d *Device) serve(c *net.UnixConn) bool {
 		_ = c.Close()
 		return false
 	}
+	silent := time.AfterFunc(settled, func() {
+		d.mu.Lock()
+		waiting := d.session == s && !s.greeted
+		d.mu.Unlock()
+		if waiting {
+			d.explain("the back end at " + d.set.path + " does not answer; it may be in use")
+		}
+	})
 	err := s.run()
+	silent.Stop()
 	d.mu.Lock()
 	d.session = nil
 	said := err != nil && err.Error() == d.said
@@ -104,6 +114,8 @@ func (d *Device) serve(c *net.UnixConn) bool {
 	}
 	if err != nil && !gone(err) && !d.closed { // else the fault, if any, is what Fault said
 		d.fault = err.Error()
+	} else if gone(err) && !s.published && d.fault == "" {
+		d.fault = "the back end at " + d.set.path + " closed the connection"
 	}
 	closed = d.closed
 	d.mu.Unlock()
@@ -122,6 +134,30 @@ func (d *Device) serve(c *net.UnixConn) bool {
 	}
 	d.changed()
 	return true
+}
+
+// explain says why there is no link, until there is one.
+func (d *Device) explain(why string) {
+	d.mu.Lock()
+	news := d.fault != why && !d.closed
+	if news {
+		d.fault = why
+	}
+	d.mu.Unlock()
+	if news {
+		d.changed()
+	}
+}
+
+// root is what an error is about at last.
+func root(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
 }
 
 // gone tells whether an error only says that the other side, or we ourselves, closed.

@@ -41,6 +41,7 @@ type session struct {
 
 	watching bool // renew may interrupt a read; d.mu
 
+	greeted   bool // the back end answered; d.mu
 	published bool // it was good for something
 
 	protocol uint64
@@ -104,10 +105,10 @@ func (s *session) run() (err error) {
 			return err
 		}
 		s.withdraw()
-		if err := s.stop(); err != nil {
-			return err
+		if err = s.stop(); err == nil {
+			err = s.missLeft()
 		}
-		if err := s.missLeft(); err != nil {
+		if err != nil {
 			return err
 		}
 		s.release()
@@ -136,6 +137,9 @@ func (s *session) greet() error {
 	if s.offered, err = s.conn.number(vhostuser.GetFeatures); err != nil {
 		return err
 	}
+	s.d.mu.Lock()
+	s.greeted = true
+	s.d.mu.Unlock()
 	if s.offered&virtio.FProtocolFeatures == 0 {
 		return nil
 	}
