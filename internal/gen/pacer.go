@@ -34,6 +34,9 @@ func NewPacer(rate float64, hz uint64, burst int) Pacer {
 	} else {
 		p.part = uint64((interval - float64(p.whole)) * (1 << 32) * (1 << 32))
 	}
+	if p.whole == 0 && p.part == 0 { // time would stand still
+		return Pacer{free: true}
+	}
 	p.hold = uint64(interval * float64(burst-1))
 	return p
 }

@@ -108,3 +108,17 @@ func TestPacerCount(t *testing.T) {
 		t.Errorf("%d of %d, and %d given up", n, backlog+100, p.Skipped())
 	}
 }
+
+// A rate beyond all measure is none, and a trial at it ends.
+func TestPacerImmeasurable(t *testing.T) {
+	for _, rate := range []float64{1e30, 1e300} {
+		p := NewPacer(rate, 2_400_000_000, 1)
+		p.Start(0, 1000, 0)
+		if n := p.Due(500, 32); n != 32 {
+			t.Errorf("%g: %d frames due in the middle, want 32", rate, n)
+		}
+		if n := p.Due(1000, 32); n != 0 {
+			t.Errorf("%g: %d frames due at the end", rate, n)
+		}
+	}
+}
