@@ -31,8 +31,10 @@ type Device struct {
 	// The peer's, of which there is one at a time; that it connects anew gains it nothing.
 	messages, starts bucket
 
-	pinFile  string // where the pin is kept, "" nowhere
-	pinSaved pin    // in it; under mu
+	pinFile  string     // where the pin is kept, "" nowhere
+	pinSaved pin        // in it; under mu
+	pinWrite sync.Mutex // held while it is written; mu may be taken meanwhile
+	pinAcked time.Time  // when what is acknowledged was written; under pinWrite
 
 	mu      sync.Mutex
 	set     settings
@@ -212,8 +214,11 @@ func (d *Device) Close() error {
 	}
 	d.wg.Wait()
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.forget && d.pinFile != "" {
+	forget := d.forget
+	d.mu.Unlock()
+	if !forget {
+		d.writePin(true)
+	} else if d.pinFile != "" {
 		_ = os.Remove(d.pinFile) // often there is none
 	}
 	return err

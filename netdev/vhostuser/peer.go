@@ -175,7 +175,7 @@ func (p *peer) show() {
 	defer p.d.mu.Unlock()
 	if s.FeaturesSet {
 		p.keepPin()
-		p.d.pin.Acked = s.Features &^ virtio.VhostFLogAll // which comes and goes with migration
+		p.d.pin.agree(s.Features)
 	}
 	v := &p.d.view
 	v.features, v.agreed, v.protocol, v.sizes = s.Features, s.FeaturesSet, s.Protocol, sizes

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/virtio"
@@ -26,10 +27,13 @@ type pin struct {
 	Acked    uint64 `json:"acked"` // by the guest, the last time; 0 = not yet
 	Pairs    int    `json:"pairs"`
 
-	// For people who look at the file.
-	OfferedNames string `json:"offered_names"`
-	AckedNames   string `json:"acked_names"`
+	// What front ends before this one were offered, until it agrees on features: see widen.
+	Before      uint64 `json:"before,omitempty"`
+	BeforePairs int    `json:"before_pairs,omitempty"`
 }
+
+// ackedEvery is how often a change of what is acknowledged is written.
+const ackedEvery = time.Second
 
 // holds tells whether a front end may be the one that the pin is about. When in
 // doubt it is.
@@ -44,9 +48,13 @@ func (d *Device) offer(id string) pin {
 		next.Offered |= d.pin.Offered
 		next.Pairs = max(next.Pairs, d.pin.Pairs)
 		next.Acked = d.pin.Acked
+		next.Before, next.BeforePairs = d.pin.Before, d.pin.BeforePairs
 		if id == "" {
 			next.FrontEnd = d.pin.FrontEnd
 		}
+	} else {
+		next.Before = d.pin.Before | d.pin.Offered
+		next.BeforePairs = max(d.pin.BeforePairs, d.pin.Pairs)
 	}
 	if d.refusal.stubborn(id) {
 		next.widen()
@@ -54,12 +62,19 @@ func (d *Device) offer(id string) pin {
 	return next
 }
 
-// widen is the last resort for a front end that has refused what it was offered, time and again: its guest
-// may have something from a switch that is forgotten. It is offered all that there is.
+// widen is the last resort for a front end that has refused what it was offered, time and again: it may be
+// the one before, which just looks like another one. It is offered what that one was, and nothing else: what the
+// operator does not want, nobody gets by asking often.
 func (p *pin) widen() {
 	// Whoever takes ACCESS_PLATFORM without an IOMMU is lost.
-	p.Offered |= closed(possibleFeatures &^ virtio.FAccessPlatform)
-	p.Pairs = max(p.Pairs, maxControlledPairs)
+	p.Offered |= closed(p.Before &^ virtio.FAccessPlatform)
+	p.Pairs = max(p.Pairs, min(p.BeforePairs, maxControlledPairs))
+}
+
+// agree is for a front end that has agreed on features: it is the one that the pin is about.
+func (p *pin) agree(features uint64) {
+	p.Acked = features &^ virtio.VhostFLogAll // which comes and goes with migration
+	p.Before, p.BeforePairs = 0, 0
 }
 
 // terms is the offer as a session has it. d.mu is held.
@@ -85,7 +100,7 @@ func pinFile(dir, socket string) string {
 	if dir == "" {
 		return ""
 	}
-	return filepath.Join(dir, "vhost-user", fmt.Sprintf("%x.json", sha256.Sum256([]byte(socket)))[:32+len(".json")])
+	return filepath.Join(dir, "vhost-user", fmt.Sprintf("%.16x.json", sha256.Sum256([]byte(socket))))
 }
 
 // loadPin reads the pin of a socket. A file that cannot be read is as good as none.
@@ -98,27 +113,46 @@ func loadPin(file, socket string) (pin, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
-	if err == nil && (p.Socket != socket || p.Pairs < 0 || p.Pairs > vhostuser.MaxQueuePairs) {
+	if err == nil && (p.Socket != socket || min(p.Pairs, p.BeforePairs) < 0 || max(p.Pairs, p.BeforePairs) > vhostuser.MaxQueuePairs) {
 		err = fmt.Errorf("%s: is not about socket %s", file, socket)
 	}
 	if err != nil {
 		return pin{}, err
 	}
 	p.Offered &= possibleFeatures // what a newer version served, this one cannot
+	p.Before &= possibleFeatures
 	return p, nil
 }
 
-// savePin writes the pin, if it is not what the file has. It is called before the offer can be used.
-func (d *Device) savePin() {
+// savePin writes the pin, if it is not what the file has. It is called before the offer can be used. What
+// the guest makes of it changes as often as the guest likes, and nothing depends on it: it is written once in a
+// while.
+func (d *Device) savePin() { d.writePin(false) }
+
+func (d *Device) writePin(all bool) {
+	d.pinWrite.Lock()
+	defer d.pinWrite.Unlock()
 	d.mu.Lock()
-	p, file, same := d.pin, d.pinFile, d.pin == d.pinSaved
+	p, file, saved := d.pin, d.pinFile, d.pinSaved
 	d.mu.Unlock()
-	if same || file == "" {
+	if p == saved || file == "" {
 		return
 	}
-	full := p
-	full.OfferedNames, full.AckedNames = featureNames(p.Offered), featureNames(p.Acked)
-	b, err := json.MarshalIndent(&full, "", "  ")
+	offer := p
+	offer.Acked, offer.Before, offer.BeforePairs = saved.Acked, saved.Before, saved.BeforePairs
+	if offer == saved {
+		if now := time.Now(); all || now.Sub(d.pinAcked) >= ackedEvery {
+			d.pinAcked = now
+		} else {
+			return
+		}
+	}
+	b, err := json.MarshalIndent(&struct {
+		pin
+		// For people who look at the file.
+		OfferedNames string `json:"offered_names"`
+		AckedNames   string `json:"acked_names"`
+	}{p, featureNames(p.Offered), featureNames(p.Acked)}, "", "  ")
 	if err == nil {
 		err = replaceFile(file, append(b, '\n'))
 	}
@@ -144,7 +178,7 @@ type refusal struct {
 	n  int
 }
 
-// refusals is after how many of them a front end is offered all that there is.
+// refusals is after how many of them a front end is offered more.
 const refusals = 3
 
 // note counts a connection that has ended.

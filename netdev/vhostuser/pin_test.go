@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gvswitch/gvswitch/internal/vhostuser"
 	"github.com/gvswitch/gvswitch/internal/vhostuser/frontend"
@@ -46,6 +47,14 @@ func (l *pinLab) idle() {
 		defer d.mu.Unlock()
 		return d.peer == nil
 	})
+}
+
+// other lets the pin be of another process than the test's own.
+func (l *pinLab) other() {
+	d := l.port.dev.(*Device)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pin.FrontEnd = strings.Replace(d.pin.FrontEnd, "process ", "process 9", 1)
 }
 
 func (l *pinLab) status(key string) string { return l.port.dev.Info().Status[key] }
@@ -187,6 +196,9 @@ func TestPinFile(t *testing.T) {
 	l := newPinLab(t, nil)
 	l.asQEMU(virtio.FVersion1 | virtio.NetFMrgRxbuf)
 	file := pinFile(l.o.StateDir, l.path)
+	if filepath.Ext(file) != ".json" || len(filepath.Base(file)) != 32+len(".json") {
+		t.Errorf("the pin is in %s", file)
+	}
 	l.idle()
 	p, err := loadPin(file, l.path)
 	if err != nil || p.Acked != virtio.FVersion1|virtio.NetFMrgRxbuf || p.Offered != baseFeatures|ctrlFeatures || p.Socket != l.path {
@@ -224,26 +236,117 @@ func TestPinFile(t *testing.T) {
 	}
 }
 
-// The last resort: a front end that wants what nobody knows of any more refuses three times, and
-// then gets all that there is.
+// The last resort: a front end that insists on what the one before was offered, and so may be that one, refuses
+// three times and then gets it.
 func TestStubbornFrontEnd(t *testing.T) {
-	l := newPinLab(t, nil)
 	const guest = virtio.FVersion1 | virtio.NetFCsum | virtio.NetFHostTSO4
-	for i := range refusals {
+	l := newPinLab(t, map[string]string{"vhost-offload": "true", "n_rxq": "4"})
+	if _, ok := l.asQEMU(guest); !ok {
+		t.Fatal("not offered")
+	}
+	l.idle()
+	l.restart(map[string]string{"virtio-features": "-EVENT_IDX"})
+	l.other()
+	if offered, ok := l.asQEMU(guest); ok {
+		t.Fatalf("offered %#x", offered)
+	}
+	l.idle()
+	l.restart(l.o.Map) // what was before is kept
+	for range refusals {
 		if offered, ok := l.asQEMU(guest); ok {
-			t.Fatalf("attempt %d: offered %#x", i, offered)
+			t.Fatalf("offered %#x", offered)
 		}
 		l.idle()
 	}
 	if _, ok := l.asQEMU(guest); !ok {
 		t.Fatal("still not offered")
 	}
-	if got := l.status("features-pinned"); !strings.Contains(got, "HOST_TSO4") {
+	l.idle()
+	if got := l.status("features-pinned"); !strings.Contains(got, "HOST_TSO4") || !strings.Contains(got, "EVENT_IDX") || strings.Contains(got, "USO") {
 		t.Errorf("pinned %q", got)
 	}
-	l.restart(nil)
+	if p, err := loadPin(pinFile(l.o.StateDir, l.path), l.path); err != nil || p.Pairs != 4 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	l.restart(l.o.Map)
 	if _, ok := l.asQEMU(guest); !ok {
 		t.Error("not offered after a restart")
+	}
+}
+
+// What no front end was offered, and what the operator has taken away, nobody gets by refusing.
+func TestStubbornFrontEndGetsNothingNew(t *testing.T) {
+	for _, options := range []map[string]string{nil, {"vhost-offload": "true", "virtio-features": "-MRG_RXBUF,-HOST_TSO4"}} {
+		l := newPinLab(t, options)
+		want, _ := l.asQEMU(virtio.FVersion1)
+		l.idle()
+		l.other()
+		for range refusals + 2 {
+			if offered, ok := l.asQEMU(possibleFeatures); ok || offered != want {
+				t.Fatalf("%v: offered %s more", options, featureNames(offered&^want))
+			}
+			l.idle()
+		}
+		if got := l.status("features-pinned"); got != "" {
+			t.Errorf("%v: pinned %q", options, got)
+		}
+		// Nor does one that has agreed since leave anything of those before it.
+		if _, ok := l.asQEMU(virtio.FVersion1); !ok {
+			t.Fatal("no offer")
+		}
+		l.idle()
+		if p, err := loadPin(pinFile(l.o.StateDir, l.path), l.path); err != nil || p.Before != 0 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+}
+
+// A file that says what is so is left alone, and a front end that changes its mind all the time does not make
+// the switch write as often. What came last is in the file at the end.
+func TestPinIsWrittenSparingly(t *testing.T) {
+	l := newPinLab(t, nil)
+	file := pinFile(l.o.StateDir, l.path)
+	if filepath.Ext(file) != ".json" || len(filepath.Base(file)) != 32+len(".json") {
+		t.Errorf("the pin is in %s", file)
+	}
+	l.asQEMU(virtio.FVersion1)
+	l.idle()
+	before := fileOf(file)
+	l.restart(nil)
+	l.asQEMU(virtio.FVersion1)
+	l.idle()
+	if now := fileOf(file); now != before || now == "" {
+		t.Errorf("%s became %s", before, now)
+	}
+	c, err := frontend.Dial(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetProtocol(vhostuser.ProtoReplyAck); err != nil {
+		t.Fatal(err)
+	}
+	writes, start := 0, time.Now()
+	for i := range 300 {
+		last := fileOf(file)
+		if err := c.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, virtio.FVersion1|virtio.NetFMrgRxbuf*uint64(1-i%2))); err != nil {
+			t.Fatal(err)
+		}
+		if fileOf(file) != last {
+			writes++
+		}
+	}
+	if most := 1 + int(time.Since(start)/ackedEvery) + 1; writes > most {
+		t.Errorf("written %d times, want %d at most", writes, most)
+	}
+	if err := c.Set(vhostuser.SetFeatures, vhostuser.AppendU64(nil, virtio.FVersion1|virtio.FEventIdx)); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	l.idle()
+	l.restart(nil)
+	if p, err := loadPin(file, l.path); err != nil || p.Acked != virtio.FVersion1|virtio.FEventIdx {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 

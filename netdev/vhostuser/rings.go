@@ -233,10 +233,11 @@ func (p *peer) linkSettles(f func()) {
 	}
 }
 
-// watch looks, now and then, whether a guest that rings its bell also puts something
+// watch writes, now and then, what savePin has put off, and looks whether a guest that rings its bell also puts something
 // into its ring. If not, it has another memory than the one it gave us.
 func (p *peer) watch() {
 	for p.d.pauseOr(p.done, watchEvery) {
+		p.d.savePin()
 		if p.d.notShared(p) {
 			p.d.log.Warn("guest memory seems not to be shared", "hint", notSharedHint)
 		}
