@@ -159,6 +159,23 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// What a switch learns from is not counted in the trial that comes next.
+func TestLearnIsNotCounted(t *testing.T) {
+	b, _ := newModel(t, 0, 1000, false, Config{})
+	if err := b.Learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	trial := modelTrial
+	trial.Count = 10
+	r, err := b.Run(t.Context(), trial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Total.Received != 20 || r.Total.ReceivedBytes != 20*64 {
+		t.Errorf("%+v", r.Total)
+	}
+}
+
 // Faults on the way are found to the frame, by both ports, in one trial after the other.
 func TestTrialFaults(t *testing.T) {
 	b, w := newModel(t, 0, 1000, false, Config{})

@@ -243,7 +243,11 @@ func (b *Bench) Learn(ctx context.Context) error {
 			b.ports.sendOn(port, burst, &stats)
 		}
 	}
-	return pause(ctx, learnTime)
+	if err := pause(ctx, learnTime); err != nil {
+		return err
+	}
+	b.ports.empty(burst) // what the other side received of it is no part of a trial
+	return nil
 }
 
 // learnTime is what a switch needs to take note of an address and forward by it.
