@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,6 +23,11 @@ type report struct {
 
 // generate is what the program does.
 func generate(c *cli.Context) (err error) {
+	for _, arg := range c.Args().Slice() {
+		if strings.HasPrefix(arg, "-") {
+			return fmt.Errorf("%s: stands behind a port; options come before the ports", arg)
+		}
+	}
 	s, err := parse(c)
 	if err != nil {
 		return err
@@ -122,7 +128,7 @@ func (s *settings) find(ctx context.Context, b *gen.Bench, t gen.Trial, pps func
 		return nil, err
 	}
 	if high > 0 && low >= high {
-		return nil, refuse("min-rate", fmt.Sprint(low), "must be less than --max-rate %g", high)
+		return nil, refuse("min-rate", s.lowestText, "must be less than --max-rate %s", s.highestText)
 	}
 	t.Progress = nil
 	r, err := b.Search(ctx, gen.SearchConfig{Allowed: *s.search, Trial: t, Low: low, High: high, Resolution: s.resolution, Report: out.step})

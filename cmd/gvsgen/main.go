@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"syscall"
 
@@ -68,10 +69,16 @@ func app(stdout, stderr io.Writer) *cli.App {
 		ErrWriter:       stderr,
 		ExitErrHandler:  func(*cli.Context, error) {},
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+			if m := noUnit.FindStringSubmatch(err.Error()); m != nil {
+				return refuse(m[2], m[1], "a time needs a unit, as %ss or %sms", m[1], m[1])
+			}
 			return fmt.Errorf("%w (--help shows the options)", err)
 		},
 	}
 }
+
+// noUnit is what the flag package says of a time that is a bare number.
+var noUnit = regexp.MustCompile(`^invalid value "([0-9.]+)" for flag -([a-z-]+): parse error$`)
 
 func init() {
 	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, version.Line("gvsgen")) }

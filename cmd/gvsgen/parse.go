@@ -5,9 +5,11 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gvswitch/gvswitch/internal/cpu"
 	"github.com/gvswitch/gvswitch/internal/gen"
 )
 
@@ -177,10 +179,17 @@ func parseCPUs(text string) (list []int, err error) {
 	if text == "" {
 		return nil, nil
 	}
+	allowed, err := cpu.Allowed()
+	if err != nil {
+		return nil, err
+	}
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 0 {
 			return nil, refuse("cpus", text, "%q is not the number of a CPU", word)
+		}
+		if !slices.Contains(allowed, n) {
+			return nil, refuse("cpus", text, "CPU %d is not one of those that gvsgen may use: %s", n, strings.Trim(fmt.Sprint(allowed), "[]"))
 		}
 		list = append(list, n)
 	}

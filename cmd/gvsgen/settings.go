@@ -22,6 +22,7 @@ type settings struct {
 	wait    time.Duration
 
 	rate, least, lowest, highest rate
+	lowestText, highestText      string
 	search, loss                 *gen.Loss
 	resolution                   float64
 	allow                        map[string]bool
@@ -200,6 +201,7 @@ func (s *settings) searching(c *cli.Context) (err error) {
 			return refuse(name, c.String(name), "not with --search")
 		}
 	}
+	s.lowestText, s.highestText = c.String("min-rate"), c.String("max-rate")
 	for name, to := range map[string]*rate{"min-rate": &s.lowest, "max-rate": &s.highest} {
 		if text := c.String(name); text != "" {
 			if *to, err = parseRate(name, text); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
@@ -57,6 +58,9 @@ func readCapture(f io.Reader) (*Capture, error) {
 		r, err = pcapgo.NewReader(in)
 	}
 	if err != nil {
+		if strings.Contains(err.Error(), "Unknown magic") {
+			err = errors.New("neither a pcap nor a pcapng file")
+		}
 		return nil, err
 	}
 	if t := r.LinkType(); t != layers.LinkTypeEthernet {

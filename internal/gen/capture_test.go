@@ -88,7 +88,7 @@ func TestBadCaptures(t *testing.T) {
 		want string
 	}{
 		{nil, "too short"},
-		{[]byte("this is a text, and a long one"), "magic"},
+		{[]byte("this is a text, and a long one"), "neither a pcap nor a pcapng file"},
 		{short[:24], "no frames"},
 		{short[:len(short)-5], "frame 4"},
 		{pcapFile(t, layers.LinkTypeRaw, 1<<16), "Ethernet"},
