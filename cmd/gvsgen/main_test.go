@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gvswitch/gvswitch/netdev"
 	"github.com/gvswitch/gvswitch/netdev/netdevtest"
+	"github.com/gvswitch/gvswitch/netdev/vhostuser"
 )
 
 // asProgram makes the test's binary the program itself.
@@ -104,6 +106,30 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 }
+
+// Frames longer than the back end's MTU are refused before they are lost.
+func TestBackEndMTU(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	b, err := vhostuser.OpenServer("b", netdev.Options{Map: map[string]string{"vhost-server-path": path}, MTU: 2000}, host{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	want := "--size 2015: port virtio-user:path=" + path + ": the back end's MTU is 2000, so frames have at most 2014 bytes"
+	status, _, errs := call("--send-only", "--size", "2015", "virtio-user:path="+path)
+	if status != exitError || !strings.Contains(errs, want) {
+		t.Errorf("status %d, %q, want %q", status, errs, want)
+	}
+	if status, _, errs = call("--send-only", "-q", "-n", "1", "--warmup", "0s", "--size", "2014", "virtio-user:path="+path); status != 0 {
+		t.Errorf("status %d, %q", status, errs)
+	}
+}
+
+// host is a switch that does nothing.
+type host struct{}
+
+func (host) Changed(netdev.Device)        {}
+func (host) Inject(netdev.Device, []byte) {}
 
 // pair makes a namespace with a pair of devices.
 func pair(t *testing.T) (a, b string) {

@@ -2,6 +2,8 @@ package gen
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/gvswitch/gvswitch/internal/cpu"
@@ -95,7 +97,16 @@ func NewBench(ports *Ports, cfg Config) (*Bench, error) {
 
 // suits says what of t the port cannot send.
 func (b *Bench) suits(port *Port, caps netdev.TxCaps, t *Traffic) error {
-	if err := t.Validate(MaxLen(port.Dev.Info().MTU, caps.MaxLen, len(t.Tags))); err != nil {
+	info := port.Dev.Info()
+	mtu := info.MTU
+	// A virtio-user port takes longer frames than its back end, which then loses them.
+	if n, err := strconv.Atoi(info.Status["backend-mtu"]); err == nil && n > 0 && (mtu == 0 || n < mtu) {
+		mtu = n
+		if most := MaxLen(mtu, 0, len(t.Tags)); len(t.Sizes) > 0 && slices.Max(t.Sizes) > most {
+			return refuse("size", slices.Max(t.Sizes), "port %s: the back end's MTU is %d, so frames have at most %d bytes; see its mtu_request", port.Name, n, most)
+		}
+	}
+	if err := t.Validate(MaxLen(mtu, caps.MaxLen, len(t.Tags))); err != nil {
 		return fmt.Errorf("port %s: %w", port.Name, err)
 	}
 	if t.Checksum == ChecksumPartial && !caps.Csum {
