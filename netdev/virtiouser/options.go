@@ -66,7 +66,7 @@ func parse(name string, o netdev.Options) (settings, error) {
 		order:   r.Bool("in_order", true),
 		retries: r.Int("tx-retries-max", defaultRetries, 0, maxRetries),
 		burst:   r.Int("rx-burst", packet.MaxBurst, 1, packet.MaxBurst),
-		insert:  r.Int("vlan-insert", -1, 0, 4095),
+		insert:  r.Int("vlan-insert", -1, 0, 4094),
 		mtu:     defaultMTU,
 	}
 	if bits.OnesCount(uint(s.size)) != 1 {
