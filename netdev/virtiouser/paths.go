@@ -75,9 +75,10 @@ const (
 )
 
 // Select says which paths a queue pair takes that negotiated features, and of which
-// offloads are asked. LRO and VLAN strip need a look at each received frame, and so rule the simple
-// receive path out, as mergeable buffers do; a transmit offload or VLAN insertion rules
-// out the simple transmit path, as does a header that does not lie directly before its frame.
+// offloads are asked. What the back end has to grant counts only if it was negotiated. LRO and VLAN strip
+// need a look at each received frame, and so rule the simple receive path out, as mergeable buffers do;
+// a transmit offload or VLAN insertion rules out the simple transmit path, as does a header that
+// does not lie directly before its frame.
 func Select(features uint64, o Offloads, l layout) Paths {
 	has := func(f uint64) bool { return features&f != 0 }
 	var p Paths
@@ -85,7 +86,7 @@ func Select(features uint64, o Offloads, l layout) Paths {
 	if has(virtio.FRingPacked) {
 		prefix = pathPacked
 	}
-	simpleRx := !has(virtio.NetFMrgRxbuf|rxOffloadFeatures) && !o.LRO && !o.Strip
+	simpleRx := !has(virtio.NetFMrgRxbuf|rxOffloadFeatures) && !o.Strip
 	simpleTx := !has(txOffloadFeatures) && !o.Insert && arrange(features, l) == together
 	var rx, tx []string
 	if has(virtio.FInOrder) {

@@ -44,10 +44,11 @@ func TestSelect(t *testing.T) {
 		{"VERSION_1 CSUM", Offloads{Csum: true}, together, "simple", "standard"},
 		{"VERSION_1 GUEST_CSUM", Offloads{Csum: true}, together, "standard", "simple"},
 		{"VERSION_1 CSUM HOST_TSO4", Offloads{TSO: true}, together, "simple", "standard"},
-		// One that was asked for and not granted is no reason to look at headers, but for LRO and
-		// VLAN strip, which rule the simple path out by being asked for.
+		// One that was asked for and not granted is no reason to look at headers, but for
+		// VLAN strip, which nobody needs to grant.
 		{"VERSION_1", Offloads{Csum: true, TSO: true}, together, "simple", "simple"},
-		{"VERSION_1", Offloads{LRO: true}, together, "standard", "simple"},
+		{"VERSION_1", Offloads{LRO: true}, together, "simple", "simple"},
+		{"VERSION_1 GUEST_CSUM GUEST_TSO4", Offloads{LRO: true}, together, "standard", "simple"},
 		{"VERSION_1", Offloads{Strip: true}, together, "standard", "simple"},
 		{"VERSION_1", Offloads{Insert: true}, together, "simple", "standard"},
 	} {
