@@ -39,7 +39,9 @@ func choose(offered uint64, s *settings, config bool) uint64 {
 	add(s.merge, virtio.NetFMrgRxbuf)
 	add(s.layout == indirect, virtio.FIndirectDesc)
 	add(s.queues > 1, virtio.NetFMQ)
-	add(config, virtio.NetFMTU|virtio.NetFMAC|virtio.NetFStatus)
+	// Without NetFStatus the link is up by definition (virtio 1.2, section 5.1.4). Who negotiates it has to follow
+	// changes, and there is no channel by which a back end could tell of them.
+	add(config, virtio.NetFMTU|virtio.NetFMAC)
 	o := s.offloads
 	add(o.Csum, csumFeatures)
 	add(o.TSO, virtio.NetFCsum|tsoFeatures)
