@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gvswitch/gvswitch/netdev"
 )
@@ -18,6 +19,7 @@ type Reader struct {
 	device string
 	all    map[string]string
 	left   map[string]string
+	known  []string // keys that were asked for
 	err    error
 }
 
@@ -28,6 +30,7 @@ func New(device string, options map[string]string) *Reader {
 
 // Take takes the option key and reports whether it is set.
 func (r *Reader) Take(key string) (value string, ok bool) {
+	r.known = append(r.known, key)
 	value, ok = r.left[key]
 	delete(r.left, key)
 	return value, ok
@@ -90,7 +93,22 @@ func (r *Reader) RefuseAlone(key, reason string) {
 // Done reports the first option that was refused, or the first that nobody asked for.
 func (r *Reader) Done() error {
 	if len(r.left) > 0 {
-		r.Refuse(slices.Min(slices.Collect(maps.Keys(r.left))), "not an option of this type of port")
+		key, reason := slices.Min(slices.Collect(maps.Keys(r.left))), "not an option of this type of port"
+		if like := r.like(key); like != "" {
+			reason += ", but " + like + " is"
+		}
+		r.Refuse(key, reason)
 	}
 	return r.err
+}
+
+// like is the option that differs from key only in - and _, "" if there is none.
+func (r *Reader) like(key string) string {
+	same := func(s string) string { return strings.ReplaceAll(s, "-", "_") }
+	for _, k := range r.known {
+		if same(k) == same(key) {
+			return k
+		}
+	}
+	return ""
 }
