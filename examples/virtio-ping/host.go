@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"strconv"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type host struct {
 	known  bool
 	number uint16
 	asked  time.Time
+	open   bool // the last frame of ask has no answer yet
 }
 
 const (
@@ -64,6 +66,7 @@ func (h *host) icmp(f []byte, kind byte) bool {
 
 // ask is the next frame towards the target: who has its address, or an echo request.
 func (h *host) ask(now time.Time) []byte {
+	h.open = true
 	if !h.known {
 		return h.arp(1, broadcast, [6]byte{}, h.target)
 	}
@@ -89,13 +92,26 @@ func (h *host) ask(now time.Time) []byte {
 // the last request, and then how long it took.
 func (h *host) answered(f []byte, now time.Time) (rtt time.Duration, ok bool) {
 	if len(f) >= arpLen && be.Uint16(f[12:]) == etherARP && be.Uint16(f[20:]) == 2 && bytes.Equal(f[28:32], h.target[:]) {
-		h.peer, h.known = [6]byte(f[22:28]), true
+		h.peer, h.known, h.open = [6]byte(f[22:28]), true, false
 		return 0, false
 	}
 	if !h.icmp(f, 0) || be.Uint16(f[icmpOff+4:]) != identifier || be.Uint16(f[icmpOff+6:]) != h.number {
 		return 0, false
 	}
+	h.open = false
 	return now.Sub(h.asked), true
+}
+
+// unanswered is what did not come in answer to the last frame of ask, "" if it did.
+func (h *host) unanswered() string {
+	switch {
+	case !h.open:
+		return ""
+	case !h.known:
+		return "no answer: nobody has the address"
+	default:
+		return "no answer to ping " + strconv.Itoa(int(h.number))
+	}
 }
 
 // arp makes an ARP packet from us.

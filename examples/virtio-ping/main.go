@@ -62,6 +62,9 @@ func run(path, addr, target string, count int) error {
 			return nil
 		case <-tick.C:
 			if target != "" {
+				if why := h.unanswered(); why != "" {
+					fmt.Printf("%s: %s\n", target, why)
+				}
 				c.send(h.ask(time.Now()))
 			}
 		default:
