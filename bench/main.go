@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -59,7 +60,7 @@ func main() {
 	for i, r := range rows {
 		names[i] = r.name
 	}
-	which := flag.String("rows", strings.Join(names, ","), "groups of rows to measure")
+	which := flag.String("rows", strings.Join(names, ","), "groups of rows to measure:\n"+describe())
 	out := flag.String("out", "", "also write the report, as a page of documentation, to this file")
 	flag.Float64Var(&b.secs, "secs", 3, "seconds of each measurement")
 	flag.IntVar(&b.rounds, "rounds", 3, "measurements of each switch")
@@ -75,6 +76,10 @@ func main() {
 }
 
 func (b *bench) all(ctx context.Context, which []string, out string) (err error) {
+	chosen, err := choose(which)
+	if err != nil {
+		return err
+	}
 	if b.dir, err = os.MkdirTemp("", "gvbench"); err != nil {
 		return err
 	}
@@ -83,11 +88,7 @@ func (b *bench) all(ctx context.Context, which []string, out string) (err error)
 		return err
 	}
 	var rep report
-	for _, name := range which {
-		r, ok := find(name)
-		if !ok {
-			return fmt.Errorf("no rows %q", name)
-		}
+	for _, r := range chosen {
 		fmt.Fprintf(os.Stderr, "== %s: %s\n", r.name, r.what)
 		t, err := r.run(b, ctx)
 		if err != nil {
@@ -106,11 +107,23 @@ func (b *bench) all(ctx context.Context, which []string, out string) (err error)
 	return nil
 }
 
-func find(name string) (row, bool) {
-	for _, r := range rows {
-		if r.name == name {
-			return r, true
+// choose finds rows by their names.
+func choose(names []string) (list []row, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-rows: no rows %q (-help lists them)", name)
 		}
+		list = append(list, rows[i])
 	}
-	return row{}, false
+	return list, nil
+}
+
+// describe says what the rows are, one a line.
+func describe() string {
+	var s strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&s, "  %-10s %s\n", r.name, r.what)
+	}
+	return strings.TrimSuffix(s.String(), "\n")
 }
