@@ -49,6 +49,15 @@ func (i *Interface) refuse(why string) {
 func (i *Interface) readKind(name string, local bool) {
 	kind, ok := typeKinds[name]
 	switch {
+	case name == "dpdk" && strings.Contains(i.Options["dpdk-devargs"], "net_virtio_user"):
+		path := "the socket"
+		for arg := range strings.SplitSeq(i.Options["dpdk-devargs"], ",") {
+			if p, ok := strings.CutPrefix(arg, "path="); ok {
+				path = p
+			}
+		}
+		i.refuse("type=dpdk: this switch does without DPDK; use type=virtio-user options:path=" + path)
+		return
 	case name == "dpdk":
 		i.refuse("type=dpdk: this switch does without DPDK; use type=system (or afpacket) with the kernel's name of the NIC")
 		return
