@@ -330,7 +330,8 @@ func (p *peer) translated(s *vhostuser.RingStart, c *virtio.Config) (r *ioRing, 
 	if c.DeviceWrites || c.Mixed {
 		r.perm = vhostuser.PermWrite
 	}
-	if s.Vring.Kick.Kind == vhostuser.KindEventFD {
+	// Nobody sleeps for a receive ring, and what is written to its descriptor would look like the guest's: see notShared.
+	if s.Vring.Kick.Kind == vhostuser.KindEventFD && (!c.DeviceWrites || c.Mixed) {
 		r.kick = s.Vring.Kick.Num
 	}
 	c.Desc, c.Avail, c.Used = at[0], at[1], at[2]

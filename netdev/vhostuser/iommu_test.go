@@ -88,7 +88,7 @@ func TestIOMMU(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		var mu sync.Mutex
 		asked := map[vhostuser.IOTLBMsg]int{}
-		_, a, b := ioPair(t, frontend.Config{Packed: packed, Translate: func(m *frontend.IOMMU, p vhostuser.IOTLBMsg) {
+		sw, a, b := ioPair(t, frontend.Config{Packed: packed, Translate: func(m *frontend.IOMMU, p vhostuser.IOTLBMsg) {
 			mu.Lock()
 			asked[p]++
 			mu.Unlock()
@@ -105,6 +105,17 @@ func TestIOMMU(t *testing.T) {
 			}
 		}
 		mu.Unlock()
+		// Whoever sleeps for a ring can be woken; nobody does for one that is filled, and it does not look kicked.
+		p := peerOf(sw.ports[0])
+		p.mu.Lock()
+		for i, r := range p.rings {
+			before := kicks(r.kick)
+			r.io.wake()
+			if i == 0 && kicks(r.kick) != before || i == 1 && r.io.kick < 0 {
+				t.Errorf("packed %v: ring %d: %d kicks by the guest, %d with ours", packed, i, before, kicks(r.kick))
+			}
+		}
+		p.mu.Unlock()
 		a.Close()
 		b.Close()
 	}

@@ -26,6 +26,8 @@ type ring struct {
 	moved bool   // the guest made something available since
 	at    virtio.Config
 
+	suspect int // how often in a row notShared has found it kicked and empty
+
 	control *control
 	io      *ioRing              // of a guest with an IOMMU: what ring is, or is made of
 	waiting *vhostuser.RingStart // its parts are not translated yet, so there is no queue

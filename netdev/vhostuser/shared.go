@@ -14,13 +14,16 @@ import (
 )
 
 const (
-	watchEvery    = 2 * time.Second
+	watchEvery = 2 * time.Second
+	// suspicions is how often in a row a ring must look so: a slow guest takes a while to fill its ring after
+	// QEMU has written to the descriptor for it.
+	suspicions    = 3
 	notSharedHint = "the guest notifies, but its receive ring stays as it was: its memory may not be shared (QEMU: memory-backend-file or memory-backend-memfd with share=on, for all of its memory)"
 )
 
 // notShared looks for the mark of memory that is not shared: the kick descriptor
 // of a receive ring, which nobody else reads, has been written to, and
-// the ring's available index is still what it was. It tells whether that is news.
+// the ring's available index is still what it was, time and again. It tells whether that is news.
 func (d *Device) notShared(p *peer) (news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +37,9 @@ func (d *Device) notShared(p *peer) (news bool) {
 		}
 		if r.touched() {
 			r.moved = true
-		} else if kicks(r.kick) > 0 {
+		} else if kicks(r.kick) == 0 {
+			r.suspect = 0
+		} else if r.suspect++; r.suspect >= suspicions {
 			suspect = true
 		}
 	}
