@@ -30,6 +30,9 @@ type lazyRegion struct {
 // PostcopyAdvise implements vhostuser.Device.
 func (p *peer) PostcopyAdvise() (int, error) {
 	if p.postcopy == nil {
+		if !p.d.starts.take(p.d.pause) { // it costs a process
+			return -1, errors.New("the port is being closed")
+		}
 		io := newIOMMU()
 		pg, err := pager.Start(io.poke)
 		if err != nil {
