@@ -141,8 +141,8 @@ func TestBatchedUse(t *testing.T) {
 			} else {
 				mem.Store16Release(l.config.Used+2, uint16(sent))
 			}
-			if tx.Reclaim(); tx.InFlight() != 0 || tx.Broken() != OK {
-				t.Fatalf("%v: round %d: %d in flight, %v", k, round, tx.InFlight(), tx.Broken())
+			if tx.Reclaim(); inFlight(tx) != 0 || tx.Broken() != OK {
+				t.Fatalf("%v: round %d: %d in flight, %v", k, round, inFlight(tx), tx.Broken())
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func FuzzHostileDevice(f *testing.F) {
 			tx.Publish()
 			tx.NeedKick()
 			tx.Reclaim()
-			if n := tx.InFlight(); n < 0 || n > size {
+			if n := inFlight(tx); n < 0 || n > size {
 				t.Fatalf("%d buffers in flight", n)
 			}
 		}

@@ -133,3 +133,17 @@ func (l *lab) host(id uint16, off uint32) uintptr {
 
 // seeds is how many random runs each kind of ring gets.
 const seeds = 6
+
+// inFlight is how many buffers the device has, as far as the ring knows.
+func inFlight(tx Tx) int {
+	var b *buffers
+	switch t := tx.(type) {
+	case *txSplit:
+		b = &t.buffers
+	case *txOrdered:
+		b = &t.buffers
+	case *txPacked:
+		b = &t.buffers
+	}
+	return len(b.free) - int(b.last-b.first)
+}

@@ -101,8 +101,8 @@ func TestTransmit(t *testing.T) {
 				if got != sent || sent < 400 {
 					t.Fatalf("seed %d: %d of %d frames", seed, got, sent)
 				}
-				if tx.Reclaim(); tx.InFlight() != 0 {
-					t.Fatalf("seed %d: %d buffers are not back", seed, tx.InFlight())
+				if tx.Reclaim(); inFlight(tx) != 0 {
+					t.Fatalf("seed %d: %d buffers are not back", seed, inFlight(tx))
 				}
 			}
 		})

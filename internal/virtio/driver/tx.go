@@ -36,8 +36,6 @@ type Tx interface {
 	Publish()
 	// Reclaim takes back what the device has read.
 	Reclaim()
-	// InFlight is how many buffers the device has, as far as it is known.
-	InFlight() int
 	Signals
 }
 
@@ -88,9 +86,6 @@ func newBuffers(c Config) buffers {
 
 // Held implements Tx.
 func (b *buffers) Held() *Pieces { return &b.Pieces }
-
-// InFlight implements Tx.
-func (b *buffers) InFlight() int { return len(b.free) - int(b.last-b.first) }
 
 // take fills IDs with the buffers that have been free longest.
 func (b *buffers) take(n int) {

@@ -2,21 +2,27 @@ package driver
 
 import "github.com/gvswitch/gvswitch/internal/mem"
 
-// txSplit is a split ring whose device uses frames in any order.
-type txSplit struct {
+// splitTable is what split rings have in common, in whatever order their device uses frames.
+type splitTable struct {
 	split
 	buffers
 	desc uintptr
 	done []words // descriptors as they stand
-	head []bool  // frames that the device has begin with these buffers
-	sent uint16  // how many it has
+	sent uint16  // how many frames the device has
+}
+
+func newSplitTable(c Config) splitTable {
+	return splitTable{split: newSplit(c), buffers: newBuffers(c), desc: c.Desc, done: make([]words, c.Size)}
+}
+
+// txSplit is a split ring whose device uses frames in any order.
+type txSplit struct {
+	splitTable
+	head []bool // frames that the device has begin with these buffers
 }
 
 func newTxSplit(c Config) *txSplit {
-	return &txSplit{
-		split: newSplit(c), buffers: newBuffers(c), desc: c.Desc,
-		done: make([]words, c.Size), head: make([]bool, c.Size),
-	}
+	return &txSplit{splitTable: newSplitTable(c), head: make([]bool, c.Size)}
 }
 
 // Reserve implements Tx.
@@ -53,7 +59,7 @@ func (t *txSplit) Add(n int) {
 
 // frame writes the descriptors of the frame of several pieces or by a table that begins with piece i,
 // and returns how many pieces it has.
-func (t *txSplit) frame(i int) int {
+func (t *splitTable) frame(i int) int {
 	n := t.chain(i)
 	if t.table != 0 {
 		addr, length := t.makeTable(i, n)
@@ -72,7 +78,7 @@ func (t *txSplit) frame(i int) int {
 }
 
 // put writes a descriptor where another one stands.
-func (t *txSplit) put(id uint16, addr, rest uint64) {
+func (t *splitTable) put(id uint16, addr, rest uint64) {
 	d := &t.done[id]
 	at := t.desc + 16*uintptr(id)
 	if d.addr != addr {
@@ -86,7 +92,7 @@ func (t *txSplit) put(id uint16, addr, rest uint64) {
 }
 
 // Publish implements Tx.
-func (t *txSplit) Publish() { t.publish() }
+func (t *splitTable) Publish() { t.publish() }
 
 // Reclaim implements Tx.
 func (t *txSplit) Reclaim() {
@@ -111,12 +117,12 @@ func (t *txSplit) Reclaim() {
 // txOrdered is a split ring whose device uses frames in the order in which it got them, so that
 // its index says it all: used entries, which it may leave out, are not read.
 type txOrdered struct {
-	txSplit
+	splitTable
 	heads []uint16 // of the frames that the device has, by their index
 }
 
 func newTxOrdered(c Config) *txOrdered {
-	return &txOrdered{txSplit: *newTxSplit(c), heads: make([]uint16, c.Size)}
+	return &txOrdered{splitTable: newSplitTable(c), heads: make([]uint16, c.Size)}
 }
 
 // Reserve implements Tx.
