@@ -24,7 +24,9 @@ type pinLab struct {
 }
 
 func newPinLab(t *testing.T, options map[string]string) *pinLab {
-	l := &pinLab{testSwitch: newSwitch(t), t: t, o: netdev.Options{RunDir: t.TempDir(), StateDir: t.TempDir(), Map: options}}
+	// The switch, which still writes when it ends, is made last and so ends first.
+	l := &pinLab{t: t, o: netdev.Options{RunDir: t.TempDir(), StateDir: t.TempDir(), Map: options}}
+	l.testSwitch = newSwitch(t)
 	l.path = filepath.Join(l.o.RunDir, "p")
 	l.port = l.add(t, OpenServer, "p", l.o)
 	return l
