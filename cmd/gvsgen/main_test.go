@@ -115,12 +115,12 @@ func TestBackEndMTU(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	want := "--size 2015: port virtio-user:path=" + path + ": the back end's MTU is 2000, so frames have at most 2014 bytes"
-	status, _, errs := call("--send-only", "--size", "2015", "virtio-user:path="+path)
+	want := "--size 2019: port virtio-user:path=" + path + ": the back end's MTU is 2000, so frames have at most 2018 bytes"
+	status, _, errs := call("--send-only", "--size", "2019", "virtio-user:path="+path)
 	if status != exitError || !strings.Contains(errs, want) {
 		t.Errorf("status %d, %q, want %q", status, errs, want)
 	}
-	if status, _, errs = call("--send-only", "-q", "-n", "1", "--warmup", "0s", "--size", "2014", "virtio-user:path="+path); status != 0 {
+	if status, _, errs = call("--send-only", "-q", "-n", "1", "--warmup", "0s", "--size", "2018", "virtio-user:path="+path); status != 0 {
 		t.Errorf("status %d, %q", status, errs)
 	}
 }
