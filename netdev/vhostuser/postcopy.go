@@ -3,6 +3,7 @@ package vhostuser
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -17,9 +18,13 @@ type postcopy struct {
 	pager  *pager.Pager
 	lazy   bool // memory may be incomplete
 	places []lazyRegion
+	mapped int             // by the pager, which keeps all until the end
 	asked  map[uint64]want // of the pager, by number
 	last   uint64
 }
+
+// maxPlaces bounds what the pager maps for one guest: its memory a few times over.
+const maxPlaces = 4 * vhostuser.MaxMemSlots
 
 // lazyRegion is where a region is for the pager.
 type lazyRegion struct {
@@ -53,6 +58,10 @@ func (p *peer) PostcopyListen() {
 // PostcopyMap implements vhostuser.Device.
 func (p *peer) PostcopyMap(regions []vhostuser.Region) ([]uint64, error) {
 	var at []uint64
+	if c := p.postcopy; c.mapped+len(regions) > maxPlaces {
+		return nil, fmt.Errorf("more than %d memory regions in one postcopy", maxPlaces)
+	}
+	p.postcopy.mapped += len(regions)
 	for i := range regions {
 		r := &regions[i]
 		start, size := r.Pages()
@@ -65,6 +74,11 @@ func (p *peer) PostcopyMap(regions []vhostuser.Region) ([]uint64, error) {
 		p.postcopy.places = append(p.postcopy.places, lazyRegion{*r, a})
 	}
 	return at, nil
+}
+
+// forget takes regions out that the front end has taken away: others may come in their place.
+func (c *postcopy) forget(regions []vhostuser.Region) {
+	c.places = slices.DeleteFunc(c.places, func(l lazyRegion) bool { return slices.Contains(regions, l.region) })
 }
 
 // PostcopyReady implements vhostuser.Device.

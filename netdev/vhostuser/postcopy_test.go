@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -292,4 +293,18 @@ func TestPostcopyCalledOff(t *testing.T) {
 	p.mu.Unlock()
 	eventually(t, "its goroutines are gone", func() bool { return runtime.NumGoroutine() <= before })
 	pass(t, a, b)
+}
+
+// What is taken away during a postcopy is looked for no more, and a front end cannot have the pager map without end.
+func TestPostcopyPlaces(t *testing.T) {
+	region := func(guest uint64) vhostuser.Region { return vhostuser.Region{Guest: guest, Size: 4096} }
+	c := &postcopy{places: []lazyRegion{{region(0), 1}, {region(4096), 2}, {region(8192), 3}}}
+	c.forget([]vhostuser.Region{region(0), region(8192)})
+	if len(c.places) != 1 || c.places[0].at != 2 {
+		t.Errorf("%+v are left", c.places)
+	}
+	c.mapped = maxPlaces
+	if _, err := (&peer{postcopy: c}).PostcopyMap([]vhostuser.Region{region(0)}); err == nil || !strings.Contains(err.Error(), "memory regions") {
+		t.Errorf("one region too many: %v", err)
+	}
 }

@@ -23,6 +23,9 @@ func (p *peer) Unmap(regions []vhostuser.Region) {
 	p.d.memory.Store(nil) // the addresses may be somebody else's in a moment
 	p.memory.Unmap(regions)
 	p.d.memory.Store(p.memory.Guest())
+	if p.postcopy != nil {
+		p.postcopy.forget(regions)
+	}
 	p.flush()
 }
 
