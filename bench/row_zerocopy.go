@@ -171,19 +171,23 @@ func wireCount(ctx context.Context, ns *peers.Netns) (n float64, err error) {
 	return n, err
 }
 
-func (b *bench) vhostToNIC(ctx context.Context, sw bridge, zc, size string) (s sample, err error) {
-	socket, err := sw.vhost(ctx, "vu0")
-	if err == nil {
+// guestAndNIC adds the ports of a guest and of the NIC, in this order, and sets the rules.
+func (b *bench) guestAndNIC(ctx context.Context, sw bridge, zc string, rules ...string) (socket string, ns *peers.Netns, err error) {
+	if socket, err = sw.vhost(ctx, "vu0"); err == nil {
 		err = setZeroCopy(ctx, sw, zc, "vu0")
 	}
-	if err != nil {
-		return s, err
+	if err == nil {
+		ns, err = nicPort(ctx, sw)
 	}
-	ns, err := nicPort(ctx, sw)
-	if err != nil {
-		return s, err
+	if err == nil {
+		err = b.setRules(ctx, sw, rules)
 	}
-	if err := b.setRules(ctx, sw, []string{"actions=normal"}); err != nil {
+	return socket, ns, err
+}
+
+func (b *bench) vhostToNIC(ctx context.Context, sw bridge, zc, size string) (s sample, err error) {
+	socket, ns, err := b.guestAndNIC(ctx, sw, zc, "actions=normal")
+	if err != nil {
 		return s, err
 	}
 	return b.toWire(ctx, ns, socket, traffic{size: size, flows: 1024, macs: 1, secs: b.secs, options: headersOnly})
@@ -218,18 +222,8 @@ func (b *bench) toWire(ctx context.Context, ns *peers.Netns, socket string, t tr
 
 // nicToVhostToNIC sends frames into wire0, to a guest that sends them back.
 func (b *bench) nicToVhostToNIC(ctx context.Context, sw bridge, zc, size string) (s sample, err error) {
-	socket, err := sw.vhost(ctx, "vu0")
-	if err == nil {
-		err = setZeroCopy(ctx, sw, zc, "vu0")
-	}
+	socket, ns, err := b.guestAndNIC(ctx, sw, zc, "in_port=1,actions=output:2", "in_port=2,actions=output:1")
 	if err != nil {
-		return s, err
-	}
-	ns, err := nicPort(ctx, sw)
-	if err != nil {
-		return s, err
-	}
-	if err := b.setRules(ctx, sw, []string{"in_port=1,actions=output:2", "in_port=2,actions=output:1"}); err != nil {
 		return s, err
 	}
 	t := traffic{size: size, flows: 1024, macs: 1, secs: b.secs, window: 512}
